@@ -1,0 +1,63 @@
+"""The errors tokbench raises, as one tree.
+
+Each message says what went wrong, where, and what to do. Exceptions of other
+libraries are mapped to these once, where the library is called, with
+``raise ... from exc``.
+
+    TokbenchError
+    ├── UsageError            exit code 2
+    │   ├── ConfigError       the YAML config, with file, line and column
+    │   └── PluginError       an entry point that is missing, broken or doubled
+    ├── InputError            exit code 3: this corpus or tokenizer; other cells still run
+    │   ├── CorpusError
+    │   ├── TokenizerError
+    │   └── TrainingError
+    ├── Refusal               a number that would mislead; the run is still fine
+    └── ResultsError          a run folder that cannot be read or written
+"""
+
+from __future__ import annotations
+
+
+class TokbenchError(Exception):
+    """Base of every error that tokbench raises on purpose."""
+
+    exit_code = 3
+
+
+class UsageError(TokbenchError):
+    """The command line or the config asks for something that cannot be done."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A config file is wrong; the message starts with ``file:line:column``."""
+
+
+class PluginError(UsageError):
+    """A plug-in is missing, broken, or two have the same name."""
+
+
+class InputError(TokbenchError):
+    """One input cannot be used; the cells that do not need it still run."""
+
+
+class CorpusError(InputError):
+    """A corpus, or one language of it, cannot be read as asked."""
+
+
+class TokenizerError(InputError):
+    """A tokenizer cannot be loaded, or its library failed on a text."""
+
+
+class TrainingError(InputError):
+    """A tokenizer cannot be trained as asked."""
+
+
+class Refusal(TokbenchError):  # noqa: N818 - it is a verdict about a number, not a fault
+    """A metric is refused because its value would mislead; the message is the reason."""
+
+
+class ResultsError(TokbenchError):
+    """A run folder is missing, damaged or cannot be written."""

@@ -1,0 +1,253 @@
+"""The words everything else is written in: tokenizer, vocabulary, metric, measurement.
+
+Nothing here reads a file, imports a tokenizer library or knows about configs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = Sequence[int] | npt.NDArray[Any]
+"""The token ids of one document, as the library returns them: a list or an integer array."""
+
+Span = tuple[int, int]
+"""First and one-past-last code point of the text that a token stands for."""
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """What a tokenizer's entries are, by token id.
+
+    `token_bytes[i]` is the raw UTF-8 content of id i: with the space a piece stands for
+    (``▁the`` is ``b" the"``), without markers that stand for nothing (``##ing`` is ``b"ing"``),
+    one byte for a byte-fallback piece. It is None where the id has no content of its own
+    (control tokens, unknown tokens, holes in the id range).
+
+    >>> v = Vocabulary(token_bytes=[None, b"a", b" b"], special_ids=frozenset({0}))
+    >>> v.n_ids, v.n_entries, v.n_special, v.byte_lengths.tolist()
+    (3, 3, 1, [-1, 1, 2])
+    """
+
+    token_bytes: Sequence[bytes | None]
+    special_ids: frozenset[int] = frozenset()
+    unknown_ids: frozenset[int] = frozenset()
+    byte_fallback_ids: frozenset[int] = frozenset()
+    hole_ids: frozenset[int] = frozenset()
+
+    @property
+    def n_ids(self) -> int:
+        """Highest id + 1: the rows an embedding needs."""
+        return len(self.token_bytes)
+
+    @property
+    def n_entries(self) -> int:
+        """Ids that exist, special tokens included."""
+        return self.n_ids - len(self.hole_ids)
+
+    @property
+    def n_special(self) -> int:
+        """Ids registered as special or control tokens."""
+        return len(self.special_ids)
+
+    @cached_property
+    def byte_lengths(self) -> IntArray:
+        """Bytes of each id, -1 where it has none; shape (n_ids,)."""
+        return np.fromiter(
+            (-1 if b is None else len(b) for b in self.token_bytes), np.int64, self.n_ids
+        )
+
+    @cached_property
+    def is_special(self) -> BoolArray:
+        """Shape (n_ids,)."""
+        return self._mask(self.special_ids)
+
+    @cached_property
+    def is_unknown(self) -> BoolArray:
+        """Shape (n_ids,)."""
+        return self._mask(self.unknown_ids)
+
+    @cached_property
+    def is_byte_fallback(self) -> BoolArray:
+        """Shape (n_ids,)."""
+        return self._mask(self.byte_fallback_ids)
+
+    @cached_property
+    def is_partial_character(self) -> BoolArray:
+        """Whether an id's bytes are not valid UTF-8 on their own; shape (n_ids,)."""
+        return np.fromiter(
+            (b is not None and not _is_utf8(b) for b in self.token_bytes), np.bool_, self.n_ids
+        )
+
+    def _mask(self, ids: frozenset[int]) -> BoolArray:
+        mask = np.zeros(self.n_ids, np.bool_)
+        mask[list(ids)] = True
+        return mask
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fingerprint:
+    """A tokenizer's identity: one SHA-256 for each part that decides ids, and one for all.
+
+    Parts are named as in the `tokenizers` documentation where they exist there:
+    ``vocabulary``, ``merges``, ``normalizer``, ``pre_tokenizer``, ``special_tokens``, ``options``.
+
+    >>> a = Fingerprint.of(vocabulary=[b"a"], options={"lowercase": True})
+    >>> b = Fingerprint.of(vocabulary=[b"a"], options={"lowercase": False})
+    >>> a.parts["vocabulary"] == b.parts["vocabulary"], a.sha256 == b.sha256
+    (True, False)
+    """
+
+    parts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, **parts: object) -> Fingerprint:
+        """Hash each part; bytes, text, numbers, lists and mappings are allowed."""
+        return cls(parts={name: _canonical_sha256(parts[name]) for name in sorted(parts)})
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash over all parts, 64 hex digits."""
+        return _canonical_sha256(dict(self.parts))
+
+
+def _canonical_sha256(value: object) -> str:
+    digest = hashlib.sha256()
+    if isinstance(value, list) and all(b is None or isinstance(b, bytes) for b in value):
+        for b in value:  # a vocabulary: length-prefixed, so that no two lists write the same bytes
+            digest.update(b"-" if b is None else b"%d:%b" % (len(b), b))
+    else:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=_jsonable)
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    raise TypeError(f"a fingerprint cannot hold {type(value).__name__}")
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """What tokbench asks of a tokenizer. Special tokens are never added to a text.
+
+    `encode_batch` and `decode_batch` are the library's own calls on one thread with as little
+    around them as possible: they are what the throughput suite times. They return what the
+    library returns; tokbench converts.
+    """
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The facts about every id."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What decides the ids, hashed."""
+
+    @property
+    def byte_exact(self) -> bool:
+        """Whether token bytes are meant to add up to the text's bytes.
+
+        True for byte-level and byte-fallback tokenizers that do not normalize; tokbench checks
+        the claim on every document and reports each breach.
+        """
+
+    @property
+    def prefix_space(self) -> bool:
+        """Whether a space is put before a text, so that its tokens may hold one byte more."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences a reader of the results should know, such as "truncation switched off"."""
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        """Return the ids of each text, special tokens' spellings read as ordinary text."""
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        """Return the text of each list of ids, as the library's decoder gives it."""
+
+
+@runtime_checkable
+class HasOffsets(Protocol):
+    """Optional: a tokenizer that can say which part of the text each token stands for."""
+
+    def encode_batch_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
+        """Return ids as `encode_batch` does, and one (start, end) in code points per token."""
+
+
+Direction = Literal["higher", "lower", "none"]
+Lane = Literal["exact", "noisy"]
+Needs = Literal["counts", "tokenizer", "clock"]
+Status = Literal["ok", "partial", "failed", "refused", "skipped"]
+Kind = Literal["natural", "code"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSpec:
+    """One metric: the only source of its name, unit, direction and definition."""
+
+    name: str
+    unit: str
+    direction: Direction
+    definition: str
+    lane: Lane = "exact"
+    additive: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One value of one metric, or the reason why there is none.
+
+    `language`, `corpus` and `tokenizer` are config keys, None where the value is about all.
+    `n` counts documents unless `params` names another unit.
+    """
+
+    metric: MetricSpec
+    suite: str
+    tokenizer: str | None = None
+    corpus: str | None = None
+    language: str | None = None
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    n: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    status: Status = "ok"
+    detail: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something a reader should see that is not a number: a witness, a refusal, a warning."""
+
+    kind: Literal["witness", "refusal", "warning", "failure", "note"]
+    suite: str
+    message: str
+    tokenizer: str | None = None
+    corpus: str | None = None
+    language: str | None = None
+    document_id: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Reports: pages written from a run folder, never from tokenizers."""

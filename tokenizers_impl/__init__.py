@@ -1,0 +1,1 @@
+"""Tokenizers: written from scratch, and adapters of the libraries people use."""
