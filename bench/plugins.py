@@ -1,0 +1,147 @@
+"""Plug-ins: found by entry points, described by their options, imported on use.
+
+A plug-in is one pydantic model. Its fields are its options (they appear in the schema, in
+`list` and in error messages); its one method does the work and imports what is heavy. What
+tokbench ships and what a third party adds are found in the same way:
+
+    [project.entry-points."tokbench.tokenizers"]
+    my_tokenizer = "my_package.tokbench:MyTokenizer"
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from bench.errors import PluginError
+from bench.model import Finding, Measurement, MetricSpec, Needs, Tokenizer
+
+if TYPE_CHECKING:
+    from bench.results import Results
+    from bench.tally import Tallies
+
+
+class Plugin(BaseModel):
+    """Base of all plug-ins: options are fields, unknown ones are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadContext:
+    """What a tokenizer may need to know beside its own options."""
+
+    folder: Path
+    """Folder that relative paths in the config start from."""
+
+    def resolve(self, path: str) -> Path:
+        """Return a path of the config as one that can be opened."""
+        return (self.folder / Path(path).expanduser()).resolve()
+
+
+class TokenizerPlugin(Plugin):
+    """Options of one kind of tokenizer."""
+
+    @abstractmethod
+    def load(self, context: LoadContext) -> Tokenizer:
+        """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel:
+    """What a trainer leaves behind in its folder."""
+
+    tokenizer: Mapping[str, Any]
+    """A config entry that loads it: `type` and options, paths relative to the folder."""
+    vocab_size_requested: int
+    vocab_size_reached: int
+    documents: int
+    bytes: int
+    lines_skipped: int = 0
+    bytes_skipped: int = 0
+    deterministic: bool = True
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TrainerPlugin(Plugin):
+    """Options of one training algorithm."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+        """Train on texts (they may be iterated more than once) and write into folder."""
+
+
+class SuitePlugin(Plugin):
+    """Options of one suite of metrics."""
+
+    needs: ClassVar[Needs] = "counts"
+    metrics: ClassVar[tuple[MetricSpec, ...]] = ()
+
+    @abstractmethod
+    def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
+        """Return the values this suite derives from what has been counted."""
+
+
+class ReportPlugin(Plugin):
+    """Options of one kind of report."""
+
+    @abstractmethod
+    def render(self, results: Results) -> Mapping[str, str]:
+        """Return the text of each file to write, by file name."""
+
+
+P = TypeVar("P", bound=Plugin)
+
+GROUPS: Mapping[type[Plugin], str] = {
+    TokenizerPlugin: "tokbench.tokenizers",
+    TrainerPlugin: "tokbench.trainers",
+    SuitePlugin: "tokbench.suites",
+    ReportPlugin: "tokbench.reports",
+}
+
+
+def names(kind: type[Plugin]) -> list[str]:
+    """Return the names of all plug-ins of a kind, without importing any of them."""
+    return sorted({entry.name for entry in entry_points(group=GROUPS[kind])})
+
+
+def find(kind: type[P], name: str) -> type[P]:
+    """Import the plug-in of that kind and name.
+
+    Raises `PluginError` when there is none, when two distributions offer the same name, or when
+    its module cannot be imported.
+    """
+    entry = _only_entry(kind, name)
+    try:
+        plugin = entry.load()
+    except Exception as exc:
+        raise PluginError(
+            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: {exc}; "
+            "fix or uninstall the package that provides it"
+        ) from exc
+    if not (isinstance(plugin, type) and issubclass(plugin, kind)):
+        raise PluginError(
+            f"plug-in {name!r} ({entry.value}) is not a {kind.__name__}; "
+            f"its entry point must name a subclass of bench.plugins.{kind.__name__}"
+        )
+    return plugin
+
+
+def _only_entry(kind: type[Plugin], name: str) -> EntryPoint:
+    found = {entry.value: entry for entry in entry_points(group=GROUPS[kind], name=name)}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        raise PluginError(
+            f"two plug-ins of {GROUPS[kind]} are called {name!r}: {', '.join(sorted(found))}; "
+            "uninstall one of the packages that provide them"
+        )
+    known = ", ".join(names(kind)) or "none: is tokbench installed (pip install -e .)?"
+    raise PluginError(f"no plug-in of {GROUPS[kind]} is called {name!r}; there are: {known}")
