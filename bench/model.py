@@ -43,7 +43,12 @@ class Vocabulary:
     special_ids: frozenset[int] = frozenset()
     unknown_ids: frozenset[int] = frozenset()
     byte_fallback_ids: frozenset[int] = frozenset()
+    added_ids: frozenset[int] = frozenset()
+    """Added tokens that are content: matched in any text before the model sees it."""
     hole_ids: frozenset[int] = frozenset()
+    """Ids below the highest that no entry has."""
+    special_spellings: frozenset[str] = frozenset()
+    """How special tokens are spelled, to count documents that spell one."""
 
     @property
     def n_ids(self) -> int:
@@ -200,7 +205,6 @@ class HasOffsets(Protocol):
 
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
-Needs = Literal["counts", "tokenizer", "clock"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]
 Kind = Literal["natural", "code"]
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from bench.errors import PluginError
-from bench.model import Finding, Measurement, MetricSpec, Needs, Tokenizer
+from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
     from bench.results import Results
     from bench.tally import Tallies
+    from bench.timing import Contest, Timed
 
 
 class Plugin(BaseModel):
@@ -79,14 +80,25 @@ class TrainerPlugin(Plugin):
 
 
 class SuitePlugin(Plugin):
-    """Options of one suite of metrics."""
+    """Options of one suite of metrics; a suite is a `CountsSuite` or a `ClockSuite`."""
 
-    needs: ClassVar[Needs] = "counts"
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
+
+
+class CountsSuite(SuitePlugin):
+    """A suite whose values are pure functions of what has been counted."""
 
     @abstractmethod
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return the values this suite derives from what has been counted."""
+        """Return the values of every cell that has any."""
+
+
+class ClockSuite(SuitePlugin):
+    """A suite that times tokenizers, alone on the machine, after everything is counted."""
+
+    @abstractmethod
+    def measure(self, contest: Contest) -> Timed:
+        """Time the tokenizers of a run against each other."""
 
 
 class ReportPlugin(Plugin):

@@ -1,0 +1,190 @@
+"""Where tokens end in a text, and how they cut its words.
+
+Positions are bytes of a batch's concatenated UTF-8, so one array holds the boundaries of all
+documents. Words are never encoded on their own: a token at the start of a sentence may differ
+from the same word's token elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.model import IntArray, Span, Tokenizer
+from bench.slices import SliceBatch
+
+if TYPE_CHECKING:
+    from bench.encode import Encoded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boundaries:
+    """First and one-past-last byte of each token of a batch, shape (n_tokens,).
+
+    `known[i]` says whether document i has boundaries at all. `partition` is true when tokens
+    of every known document follow each other without gap or overlap.
+    """
+
+    starts: IntArray
+    ends: IntArray
+    known: npt.NDArray[np.bool_]
+    partition: bool
+
+    @classmethod
+    def from_bytes(
+        cls, batch: SliceBatch, encoded: Encoded, tokenizer: Tokenizer
+    ) -> tuple[Boundaries, npt.NDArray[np.bool_]]:
+        """Place tokens by the bytes of their ids.
+
+        A space that the model put before the text is taken off the first token. Also returns
+        the documents whose token bytes do not add up to their bytes, shape (n,).
+        """
+        lengths = tokenizer.vocabulary.byte_lengths[encoded.ids]
+        n_bytes = np.diff(batch.offsets)
+        if lengths.size and lengths.min() < 0:
+            lengths = np.maximum(lengths, 0)
+        excess = encoded.sums(lengths) - n_bytes
+        if tokenizer.prefix_space:
+            lengths, excess = _without_prefix(lengths, excess, encoded, tokenizer)
+        breached = excess != 0
+        if breached.any():  # keep later documents in place: these have no boundaries by bytes
+            lengths = np.where(np.repeat(breached, encoded.lengths), 0, lengths)
+        ends = np.cumsum(lengths)
+        if breached.any():
+            shift = np.cumsum(np.where(breached, n_bytes, 0)) - np.where(breached, n_bytes, 0)
+            ends = ends + np.repeat(shift, encoded.lengths)
+        boundaries = cls(
+            starts=ends - lengths, ends=ends, known=~breached, partition=not breached.any()
+        )
+        return boundaries, breached
+
+    @classmethod
+    def from_spans(
+        cls, batch: SliceBatch, spans: Sequence[Sequence[Span]], encoded: Encoded
+    ) -> Boundaries:
+        """Place tokens by the code points that the tokenizer says they stand for."""
+        starts, ends = _spans_in_bytes(batch, spans, np.arange(len(batch.ids)), encoded.lengths)
+        known = np.ones(len(batch.ids), np.bool_)
+        return cls(starts=starts, ends=ends, known=known, partition=False)
+
+    def with_spans(
+        self,
+        batch: SliceBatch,
+        documents: IntArray,
+        spans: Sequence[Sequence[Span]],
+        encoded: Encoded,
+    ) -> Boundaries:
+        """Return boundaries where some documents are placed by spans instead."""
+        counts = encoded.lengths[documents]
+        starts, ends = _spans_in_bytes(batch, spans, documents, counts)
+        chosen = np.zeros(len(batch.ids), np.bool_)
+        chosen[documents] = True
+        of_token = np.repeat(chosen, encoded.lengths)
+        new_starts, new_ends = self.starts.copy(), self.ends.copy()
+        new_starts[of_token], new_ends[of_token] = starts, ends
+        known = self.known | chosen
+        return replace(self, starts=new_starts, ends=new_ends, known=known, partition=False)
+
+
+def _without_prefix(
+    lengths: IntArray, excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
+) -> tuple[IntArray, IntArray]:
+    first = encoded.offsets[:-1]
+    some = (encoded.lengths > 0) & (excess == 1)
+    vocabulary = tokenizer.vocabulary
+    starts_with_space = np.fromiter(
+        (bool(b) and b[:1] == b" " for b in map(vocabulary.token_bytes.__getitem__, encoded.ids[first[some]].tolist())),
+        np.bool_,
+    )
+    some[some] = starts_with_space
+    lengths = lengths.copy()
+    lengths[first[some]] -= 1
+    return lengths, np.where(some, 0, excess)
+
+
+def _spans_in_bytes(
+    batch: SliceBatch, spans: Sequence[Sequence[Span]], documents: IntArray, counts: IntArray
+) -> tuple[IntArray, IntArray]:
+    flat = np.fromiter(
+        itertools.chain.from_iterable(itertools.chain.from_iterable(spans)),
+        np.int64,
+        2 * int(counts.sum()),
+    ).reshape(-1, 2)
+    byte_of_character = np.flatnonzero((batch.buffer & 0xC0) != 0x80)
+    byte_of_character = np.append(byte_of_character, len(batch.buffer))
+    first_character = np.zeros(len(batch.characters) + 1, np.int64)
+    np.cumsum(batch.characters, out=first_character[1:])
+    base = np.repeat(first_character[documents], counts)
+    limit = np.repeat(first_character[documents + 1], counts)
+    starts = byte_of_character[np.minimum(flat[:, 0] + base, limit)]
+    ends = byte_of_character[np.minimum(flat[:, 1] + base, limit)]
+    return starts, np.maximum(starts, ends)
+
+
+def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray]:
+    """Return per document: words, tokens overlapping them, words cut, words that are one token.
+
+    A word that no token overlaps counts as one token: text that vanished is not cheap.
+    """
+    assert batch.word_starts is not None
+    assert batch.word_ends is not None
+    assert batch.word_leads is not None
+    assert batch.word_offsets is not None
+    starts, ends, leads = batch.word_starts, batch.word_ends, batch.word_leads
+    document = np.repeat(np.arange(len(batch.ids)), np.diff(batch.word_offsets))
+    if not boundaries.known.all():
+        keep = boundaries.known[document]
+        starts, ends, leads, document = starts[keep], ends[keep], leads[keep], document[keep]
+    overlaps, whole = (_in_partition if boundaries.partition else _in_spans)(
+        boundaries, starts, ends, leads, len(batch.buffer)
+    )
+    overlaps = np.maximum(overlaps, 1)
+
+    def per_document(weights: npt.NDArray[Any] | None = None) -> IntArray:
+        return np.bincount(document, weights, minlength=len(batch.ids)).astype(np.int64)
+
+    return {
+        "words": per_document(),
+        "word_tokens": per_document(overlaps),
+        "continued_words": per_document(overlaps > 1),
+        "single_token_words": per_document(whole),
+    }
+
+
+def _in_partition(
+    boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Look each word's first and last byte up in the token that holds every byte."""
+    lengths = boundaries.ends - boundaries.starts
+    token_of_byte = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    if len(token_of_byte) != n_bytes:
+        raise AssertionError("a partition covers every byte")
+    first = token_of_byte[starts]
+    overlaps = token_of_byte[ends - 1] - first + 1
+    whole = (overlaps == 1) & (boundaries.starts[first] >= leads) & (boundaries.ends[first] == ends)
+    return overlaps.astype(np.int64), whole
+
+
+def _in_spans(
+    boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Count the spans that overlap each word; spans may leave gaps, repeat or be empty."""
+    some = boundaries.ends > boundaries.starts
+    token_starts = np.sort(boundaries.starts[some])
+    token_ends = boundaries.ends[some]
+    order = np.argsort(boundaries.starts[some], kind="stable")
+    ends_by_start = token_ends[order]
+    sorted_ends = np.sort(token_ends)
+    first = np.searchsorted(sorted_ends, starts, "right")
+    overlaps = np.searchsorted(token_starts, ends, "left") - first
+    inside = np.minimum(first, max(len(token_starts) - 1, 0))
+    whole = overlaps == 1
+    if len(token_starts):
+        whole &= (token_starts[inside] >= leads) & (ends_by_start[inside] == ends)
+        whole &= token_starts[inside] <= starts
+    return overlaps, whole
