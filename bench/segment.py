@@ -1,0 +1,209 @@
+"""Word spans: where the words of a text are, as UTF-8 byte positions.
+
+Words are those of Unicode's UAX #29 as the `regex` package finds them: the pieces between
+default word boundaries that hold a letter or a digit. Where a script is written without
+spaces, those pieces are single characters or whole sentences, and tokens per word means
+nothing: such text has no spans, decided by its letters and not by its label.
+
+`regex` is asked once per batch of documents; everything around it is arrays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.model import IntArray
+
+CodePoints = npt.NDArray[np.uint32]
+
+UNSPACED_SCRIPTS = (
+    # East Asia
+    "Han", "Hiragana", "Katakana", "Bopomofo", "Tangut", "Nushu", "Khitan_Small_Script", "Yi",
+    # mainland South-East Asia and Tibet; line breaking needs a dictionary or syllables (UAX #14)
+    "Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Ahom",
+    "Tai_Le", "New_Tai_Lue", "Tai_Tham", "Tai_Viet",
+    # the islands
+    "Javanese", "Balinese", "Batak", "Buginese", "Makasar", "Kawi",
+)  # fmt: skip
+"""Scripts whose words are not separated by spaces, by their Unicode names."""
+
+_OTHER_LETTER = 1
+_FIRST_SCRIPT = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSpans:
+    """The words of n documents; positions are bytes from the start of each one's document."""
+
+    starts: IntArray
+    """Shape (words,)."""
+    ends: IntArray
+    """One past the last byte; shape (words,)."""
+    leads: IntArray
+    """Start of the run of white space directly before a word, its start where there is none."""
+    offsets: IntArray
+    """Words of document i are ``offsets[i]:offsets[i + 1]``; shape (n + 1,)."""
+
+
+def word_spans(texts: Sequence[str]) -> WordSpans:
+    """Return the UAX #29 words of each text.
+
+    >>> spans = word_spans(["one  été", "", "n° 3"])
+    >>> list(zip(spans.leads.tolist(), spans.starts.tolist(), spans.ends.tolist()))
+    [(0, 0, 3), (3, 5, 10), (0, 0, 1), (3, 4, 5)]
+    >>> spans.offsets.tolist()
+    [0, 2, 2, 4]
+    """
+    # A line feed is a boundary on both sides (WB3a, WB3b) and white space, so texts joined by
+    # it have the words they have alone.
+    joined = "\n".join(texts)
+    points = _code_points(joined)
+    begin, end = _word_pieces(joined, points)
+    text_of_word, first = _text_of(begin, texts)
+    lead = np.maximum(_white_space_starts(points)[begin], first[text_of_word])
+    # One more position than characters, so that the end of the text has one too.
+    byte_of = np.concatenate(([0], np.cumsum(_utf8_lengths(points))))
+    first_byte = byte_of[first[text_of_word]]
+    counts = np.bincount(text_of_word, minlength=len(texts))
+    return WordSpans(
+        starts=byte_of[begin] - first_byte,
+        ends=byte_of[end] - first_byte,
+        leads=byte_of[lead] - first_byte,
+        offsets=np.concatenate(([0], np.cumsum(counts))),
+    )
+
+
+def _word_pieces(text: str, points: CodePoints) -> tuple[IntArray, IntArray]:
+    """Return first and one-past-last character of every piece with a letter or a digit."""
+    pieces = _word_boundary().split(text)
+    edges = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
+    begin, end = np.concatenate(([0], edges[:-1])), edges
+    seen = np.concatenate(([0], np.cumsum(_is_alphanumeric()[points], dtype=np.int64)))
+    is_word = seen[end] > seen[begin]
+    return begin[is_word], end[is_word]
+
+
+def _text_of(begin: IntArray, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Return the text each position lies in, and each text's first character in the joined one."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    first = np.concatenate(([0], np.cumsum(lengths + 1)))[: len(texts)]
+    return np.searchsorted(first, begin, side="right") - 1, first
+
+
+def _white_space_starts(points: CodePoints) -> IntArray:
+    """Return for each character where the white space that ends just before it begins."""
+    position = np.arange(len(points), dtype=np.int64)
+    after_solid = np.where(_is_white_space()[points], 0, position + 1)
+    return np.concatenate(([0], np.maximum.accumulate(after_solid)[:-1])).astype(np.int64)
+
+
+def _code_points(text: str) -> CodePoints:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def _utf8_lengths(points: CodePoints) -> IntArray:
+    lengths = np.ones(len(points), np.int64)
+    for limit in (0x80, 0x800, 0x10000):
+        lengths += points >= limit
+    return lengths
+
+
+class LetterCounts:
+    """How many letters of each script a text has, added up batch by batch.
+
+    >>> letters = LetterCounts()
+    >>> letters.add(["今天天气很好", "OK"])
+    >>> letters.why_no_words()
+    '75% of the letters are Han, written without spaces between words'
+    """
+
+    def __init__(self) -> None:
+        self._counts: IntArray = np.zeros(_FIRST_SCRIPT + len(UNSPACED_SCRIPTS), np.int64)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Count the letters of some texts."""
+        classes = _letter_class()[_code_points("".join(texts))]
+        self._counts += np.bincount(classes, minlength=len(self._counts))
+
+    def why_no_words(self) -> str | None:
+        """Return why words are undefined for the text counted, or None where they are not."""
+        letters, unspaced = int(self._counts[1:].sum()), self._counts[_FIRST_SCRIPT:]
+        share = int(unspaced.sum()) / letters if letters else 0.0
+        if share <= 0.5:
+            return None
+        order = np.argsort(-unspaced, kind="stable")
+        names = [UNSPACED_SCRIPTS[i] for i in order if unspaced[i] / letters >= 0.01]
+        return f"{share:.0%} of the letters are {_listed(names)}, written without spaces between words"
+
+
+def _listed(names: Sequence[str]) -> str:
+    plain = [name.replace("_", " ") for name in names]
+    return " and ".join([", ".join(plain[:-1]), plain[-1]] if len(plain) > 1 else plain)
+
+
+CODE_HAS_NO_WORDS = "words are not defined for code"
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return what decides the spans: the version of `regex` and of its Unicode data."""
+    about = metadata.metadata("regex")
+    # regex offers its Unicode version nowhere but in its description
+    unicode = re.search(r"supports Unicode (\d+(?:\.\d+)*)", str(about.get_payload()))
+    if unicode is None:
+        unicode = re.search(r"supports Unicode (\d+(?:\.\d+)*)", about.get("Description", ""))
+    return {"regex": about["Version"], "unicode": unicode.group(1) if unicode else "unknown"}
+
+
+def segmenter() -> str:
+    """Return the name that results give to the way words were found."""
+    return "UAX #29, regex {regex}, Unicode {unicode}".format(**versions())
+
+
+@cache
+def _word_boundary() -> Any:
+    import regex
+
+    return regex.compile(r"(?V1w)\b")
+
+
+@cache
+def _is_alphanumeric() -> npt.NDArray[np.bool_]:
+    return _mark([r"[\p{L}\p{N}]"]) > 0
+
+
+@cache
+def _is_white_space() -> npt.NDArray[np.bool_]:
+    return _mark([r"\p{White_Space}"]) > 0
+
+
+@cache
+def _letter_class() -> npt.NDArray[np.uint8]:
+    """0 for what is no letter, 1 for a letter, 2 + i for a letter of UNSPACED_SCRIPTS[i]."""
+    classes = _mark([r"\p{L}"])
+    letters = np.flatnonzero(classes)  # an eighth of all code points: the scripts need only these
+    scripts = [rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS]
+    of_letters = _mark(scripts, letters.astype("<u4"))
+    classes[letters] = np.where(of_letters, of_letters + (_FIRST_SCRIPT - 1), _OTHER_LETTER)
+    return classes
+
+
+def _mark(classes: Sequence[str], points: CodePoints | None = None) -> npt.NDArray[np.uint8]:
+    """Return for each code point (all of them by default) the last class that has it, from 1, or 0."""
+    import regex
+
+    points = np.arange(0x110000, dtype="<u4") if points is None else points
+    text = points.tobytes().decode("utf-32-le", "surrogatepass")
+    marks = np.zeros(len(points), np.uint8)
+    for number, one in enumerate(classes, start=1):
+        for run in regex.finditer(f"{one}+", text):
+            marks[run.start() : run.end()] = number
+    return marks
