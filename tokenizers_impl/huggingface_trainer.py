@@ -185,24 +185,28 @@ def _train_wordpiece(
         min_frequency=options.min_frequency,
         # Special tokens get their ids first and in order; all other ids follow a hash map.
         special_tokens=specials + [c for c in alphabet if c not in specials],
+        limit_alphabet=0,  # nothing beside the alphabet above, whose ties are broken by us
         show_progress=False,
     )
     tokenizer.train_from_iterator(iter(texts), trainer)
 
 
 def _wordpiece_alphabet(tokenizer: Tokenizer, texts: list[str], limit: int) -> list[str]:
-    """Return the characters to keep, each as it starts a word and as it continues one, sorted."""
-    first: Counter[str] = Counter()
-    later: Counter[str] = Counter()
+    """Return the characters to keep and, with ``##``, those that continue a word, each sorted.
+
+    A character that never starts a word is needed without ``##`` as well: the library leaves
+    out of its words whatever has no such entry.
+    """
+    total: Counter[str] = Counter()
+    later: set[str] = set()
     for chunk, count in _chunks(texts).items():
         normalized = tokenizer.normalizer.normalize_str(chunk)
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized):
-            first[word[0]] += count
-            for character in word[1:]:
-                later[character] += count
-    total = first + later
+            for character in word:
+                total[character] += count
+            later.update(word[1:])
     kept = set(sorted(total, key=lambda c: (-total[c], c))[:limit])
-    return sorted(first.keys() & kept) + sorted("##" + c for c in later.keys() & kept)
+    return sorted(kept) + sorted("##" + c for c in later & kept)
 
 
 def _chunks(texts: list[str]) -> Counter[str]:
