@@ -108,11 +108,13 @@ class Config:
 DEFAULT_SUITES = ("efficiency", "multilingual", "information", "fidelity")
 
 
-def load_config(path: str | Path, *, overrides: Sequence[str] = ()) -> Config:
+def load_config(
+    path: str | Path, *, overrides: Sequence[str] = (), shown: str | None = None
+) -> Config:
     """Read and validate a config file.
 
-    `overrides` are ``a.b=value`` settings, the value written as in YAML. Raises `ConfigError`
-    with every mistake found, one a line.
+    `overrides` are ``a.b=value`` settings, the value written as in YAML; `shown` is the name that
+    results and messages use. Raises `ConfigError` with every mistake found, one a line.
     """
     document = _read(path)
     for override in overrides:
@@ -132,7 +134,7 @@ def load_config(path: str | Path, *, overrides: Sequence[str] = ()) -> Config:
         run=run,
         tokenizers=entries,
         suites=suites,
-        path=str(path),
+        path=shown or str(path),
         folder=Path(path).resolve().parent,
     )
 

@@ -92,7 +92,8 @@ class Counter:
             if len(batch.ids) == 1:
                 return self._failed(batch, exc)
         half = len(batch.ids) // 2
-        return merge([self.count(batch.part(0, half)), self.count(batch.part(half, None))])
+        parts = (part_of(batch, 0, half), part_of(batch, half, len(batch.ids)))
+        return merge([self.count(part) for part in parts])
 
     def _failed(self, batch: SliceBatch, exc: BaseException) -> Tally:
         finding = Finding(
@@ -224,6 +225,28 @@ class Counter:
                 data={"class": "byte_sum", "token_bytes": n_token_bytes, "bytes": n_bytes},
             ),
         )
+
+
+def part_of(batch: SliceBatch, start: int, stop: int) -> SliceBatch:
+    """Return documents start to stop of a batch as a batch of their own."""
+    first, last = int(batch.offsets[start]), int(batch.offsets[stop])
+    words: dict[str, IntArray | None] = dict.fromkeys(
+        ("word_starts", "word_ends", "word_leads", "word_offsets")
+    )
+    if batch.word_offsets is not None:
+        chosen = slice(int(batch.word_offsets[start]), int(batch.word_offsets[stop]))
+        for name in ("word_starts", "word_ends", "word_leads"):
+            words[name] = getattr(batch, name)[chosen] - first
+        words["word_offsets"] = batch.word_offsets[start : stop + 1] - chosen.start
+    return SliceBatch(
+        first_row=batch.first_row + start,
+        ids=batch.ids[start:stop],
+        texts=batch.texts[start:stop],
+        buffer=batch.buffer[first:last],
+        offsets=batch.offsets[start : stop + 1] - first,
+        characters=batch.characters[start:stop],
+        **words,
+    )
 
 
 def is_library_failure(exc: BaseException) -> bool:

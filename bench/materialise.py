@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import read_files, read_hub, sampling, segment
+from bench.cache import cache_folder
 from bench.corpora import Corpus, FilesCorpus, HuggingFaceCorpus, BuiltinCorpus, canonical
 from bench.errors import CorpusError
 from bench.rows import Document, Reading, Tally, documents
@@ -40,18 +41,9 @@ def materialise(
     Relative paths start from `folder`. Raises `CorpusError` that names corpus and language.
     """
     with _named(name, language_key):
-        target = cache_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
+        target = cache_folder("slices") / f"{_file_name(name, entry, language_key, folder)}.arrow"
         found = _find(target)
         return found if found is not None else _build(name, entry, language_key, folder, target)
-
-
-def cache_folder() -> Path:
-    """Return the folder of slices: ``$TOKBENCH_CACHE/slices``, else the user's cache folder."""
-    if given := os.environ.get("TOKBENCH_CACHE"):
-        return Path(given).expanduser() / "slices"
-    import platformdirs
-
-    return platformdirs.user_cache_path("tokbench", appauthor=False) / "slices"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 
 from bench.config import Config
+from bench.console import table
 from bench.environment import library_versions
 from bench.results import SCHEMA_VERSION
 from bench.tally import CellKey
@@ -19,6 +20,16 @@ class Plan:
     name: str
     cells: tuple[CellKey, ...]
     sha256: str
+
+    def describe(self) -> str:
+        """Return the plan in words, one line per tokenizer and corpus."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for cell in self.cells:
+            groups.setdefault((cell.tokenizer, cell.corpus), []).append(cell.language)
+        rows = [[tokenizer, corpus, str(len(languages)), ", ".join(languages)]
+                for (tokenizer, corpus), languages in groups.items()]
+        listed = table(["tokenizer", "corpus", "cells", "languages"], rows, right=[2])
+        return f"{self.name}: {len(self.cells)} cells\n{listed}"
 
 
 def make_plan(config: Config) -> Plan:

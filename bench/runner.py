@@ -6,6 +6,7 @@ tokenizer that cannot be loaded fails its own, everything else is measured and w
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,7 +42,8 @@ from bench.results import (
     write_parquet,
     write_whole,
 )
-from bench.slices import Slice, check_parallel, materialise
+from bench.materialise import materialise
+from bench.slices import Slice, check_parallel
 from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
 from bench.timing import Contest, Sample
 from bench.training import Trained, obtain
@@ -90,9 +92,9 @@ def run(
     slices = inputs.slices()
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
-    tallies = _tallies(config, counted, slices)
+    tallies = _tallies(config, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
-    findings += inputs.findings
+    findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
     noisy, samples = _time(config, tallies, sources, slices, progress, watch, findings)
@@ -126,8 +128,6 @@ def choose_folder(output: Path, plan: Plan, *, new: bool) -> Path:
 
 
 def _plan_of(folder: Path) -> str | None:
-    import json
-
     try:
         return str(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["plan"])
     except (OSError, ValueError, KeyError):
@@ -147,6 +147,8 @@ class _Inputs:
         self.reasons: dict[tuple[str, str], str] = {}
         self.trained: dict[str, Trained] = {}
         self.failed_training: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
+        self.notes: list[Finding] = []
 
     def slices(self) -> dict[tuple[str, str], Slice]:
         """Materialise every language of every corpus that can be read."""
@@ -162,9 +164,7 @@ class _Inputs:
 
     def _materialise(self, name: str, entry: Corpus, language: str, mine: dict[str, Slice]) -> None:
         try:
-            mine[language] = materialise(
-                name, entry, language, self.config.folder, watch=self.watch
-            )
+            mine[language] = materialise(name, entry, language, self.config.folder)
         except InputError as exc:
             self._fail(name, language, str(exc))
 
@@ -172,11 +172,19 @@ class _Inputs:
         if not entry.parallel or not mine:
             return
         try:
-            mine |= check_parallel(list(mine.values()))
-        except (InputError, Refusal) as exc:
-            for language in list(mine):
-                self._fail(name, language, str(exc))
-                del mine[language]
+            alignment = check_parallel(list(mine.values()))
+        except Refusal as exc:
+            self.progress.step(f"no premium on {name}: {exc}")
+            self.refusals[name] = str(exc)
+            self.notes.append(Finding(kind="refusal", suite="multilingual", corpus=name, message=str(exc)))
+            return
+        if not alignment.complete:
+            dropped = ", ".join(f"{k} {n:,}" for k, n in alignment.dropped.items() if n)
+            text = (
+                f"premiums are over the {len(alignment.ids):,} ids that all languages have; "
+                f"left out of them: {dropped}"
+            )
+            self.notes.append(Finding(kind="note", suite="multilingual", corpus=name, message=text))
 
     def _fail(self, corpus: str, language: str, reason: str) -> None:
         self.progress.step(f"corpus {corpus}, {language}: {reason}")
@@ -276,20 +284,24 @@ def _tallies(
     config: Config,
     counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
     slices: Mapping[tuple[str, str], Slice],
+    refusals: Mapping[str, str],
 ) -> Tallies:
     cells, facts = counted
     return Tallies(
         cells=cells,
         tokenizers=facts,
-        corpora={key: _corpus_facts(part) for key, part in slices.items()},
+        corpora={
+            key: _corpus_facts(part, refusals.get(key[0])) for key, part in slices.items()
+        },
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
     )
 
 
-def _corpus_facts(part: Slice) -> CorpusFacts:
+def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
     meta = part.meta
+    clusters = part.clusters()
     return CorpusFacts(
         corpus=meta.corpus,
         language=meta.language,
@@ -300,8 +312,9 @@ def _corpus_facts(part: Slice) -> CorpusFacts:
         pivot=meta.pivot,
         sha256=meta.sha256,
         document_ids=tuple(part.document_ids()),
-        clusters=part.clusters(),
+        clusters=tuple(c or "" for c in clusters) if any(clusters) else None,
         words_reason=meta.words_reason,
+        parallel_refusal=refusal,
     )
 
 
@@ -411,7 +424,7 @@ def _run_json(
 ) -> dict[str, Any]:
     corpora: dict[str, dict[str, Any]] = {}
     for (corpus, language), part in slices.items():
-        corpora.setdefault(corpus, {})[language] = part.meta.model_dump(mode="json")
+        corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
     return {
         "schema_version": SCHEMA_VERSION,
         "name": config.run.name,

@@ -176,13 +176,14 @@ class Resampling:
 
     def _make_units(self, facts: CorpusFacts) -> Units:
         pivot = self._tallies.corpora.get((facts.corpus, facts.pivot or ""))
-        if not facts.parallel or pivot is None or pivot.language == facts.language:
+        place = {} if pivot is None else {name: i for i, name in enumerate(pivot.document_ids)}
+        alone = pivot is None or pivot.language == facts.language or not facts.parallel
+        if alone or place.keys() != set(facts.document_ids):
             tallies = self._tallies
             return make_units(facts, resamples=tallies.resamples, seed=tallies.seed)
-        units = self.units(facts.corpus, pivot.language)
-        if facts.document_ids == pivot.document_ids:
+        units = self.units(facts.corpus, facts.pivot or "")
+        if facts.document_ids == tuple(place):
             return units
-        place = {name: i for i, name in enumerate(pivot.document_ids)}
         order = np.array([place[name] for name in facts.document_ids], np.int64)
         return replace(units, of_document=units.of_document[order], one_each=False)
 
@@ -222,3 +223,22 @@ class Resampling:
         with np.errstate(divide="ignore", invalid="ignore"):
             resampled = self.resampled(top, top_column) / self.resampled(bottom, bottom_column)
         return interval_of_resamples(resampled, numerator, denominator)
+
+    def paired_ratio(
+        self, corpus: str, numerator: FloatArray, denominator: FloatArray
+    ) -> tuple[float | None, Interval]:
+        """Return Σ numerator ÷ Σ denominator over a part of a corpus, and its interval.
+
+        Both have shape (n,), one value per document that both sides have.
+        """
+        if not denominator.sum():
+            return None, NO_INTERVAL
+        n_units = min(len(numerator), MAX_UNITS)
+        starts = np.arange(n_units) * len(numerator) // n_units
+        top, bottom = (np.add.reduceat(side, starts) for side in (numerator, denominator))
+        seed = seed_of(self._tallies.seed, corpus, "paired", len(numerator))
+        weights = draw_weights(n_units, self._tallies.resamples, seed)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            resampled = (weights @ top) / (weights @ bottom)
+        interval = interval_of_resamples(resampled, top, bottom)
+        return float(numerator.sum() / denominator.sum()), interval

@@ -168,6 +168,8 @@ class CorpusFacts:
     clusters: tuple[str, ...] | None
     words_reason: str | None
     """Why words are undefined here, None where they are defined."""
+    parallel_refusal: str | None = None
+    """Why a corpus declared parallel is not, None where its ids agree."""
 
 
 @dataclass(frozen=True, kw_only=True)

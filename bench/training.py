@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import plugins
-from bench.bundled import cache_folder
+from bench.cache import cache_folder
 from bench.config import TrainEntry
 from bench.encode import is_library_failure
 from bench.environment import library_versions
@@ -56,7 +56,7 @@ def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
         "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
     }
     name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    folder = cache_folder() / "models" / name[:32]
+    folder = cache_folder("models") / name[:32]
     facts = _stored(folder)
     if facts is None:
         facts = _train(key, trainer, slices, folder, identity)

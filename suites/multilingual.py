@@ -76,7 +76,10 @@ def _premium(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     facts = tallies.facts(cell.key)
     pivot = tallies.cells.get(CellKey(cell.key.tokenizer, facts.corpus, facts.pivot or ""))
     metric = PROGRAM_PREMIUM if facts.kind == "code" else PREMIUM
-    if pivot is None or not pivot.tally.n:
+    if facts.parallel_refusal is not None:
+        yield _measurement(cell, metric, None, status="refused", detail=facts.parallel_refusal)
+        return
+    if pivot is None or not pivot.tally.total("tokens"):
         reason = f"the pivot {facts.pivot} was not counted: {pivot.detail if pivot else 'missing'}"
         yield _measurement(cell, metric, None, status="refused", detail=reason)
         return
@@ -105,14 +108,23 @@ def _ratio(
     cell: Cell, pivot: Cell, column: str, tallies: Tallies
 ) -> tuple[float | None, Interval, int]:
     """Return the ratio of totals over the documents that both cells counted, and their number."""
-    if cell.status == pivot.status == "ok":
+    whole = cell.status == pivot.status == "ok"
+    if whole and _same_documents(cell, pivot, tallies):
         top, bottom, n = cell.tally.total(column), pivot.tally.total(column), cell.tally.n
         interval = tallies.resampling.ratio(cell, column, pivot, column)
         return (top / bottom if bottom else None), interval, n
     mine, theirs = _by_id(cell, column, tallies), _by_id(pivot, column, tallies)
     both = sorted(mine.keys() & theirs.keys())
-    top, bottom = (int(np.sum([side[i] for i in both])) for side in (mine, theirs))
-    return (top / bottom if bottom else None), NO_INTERVAL, len(both)
+    return *tallies.resampling.paired_ratio(
+        cell.key.corpus,
+        np.array([mine[i] for i in both], np.float64),
+        np.array([theirs[i] for i in both], np.float64),
+    ), len(both)
+
+
+def _same_documents(cell: Cell, pivot: Cell, tallies: Tallies) -> bool:
+    mine, theirs = tallies.facts(cell.key).document_ids, tallies.facts(pivot.key).document_ids
+    return mine == theirs or set(mine) == set(theirs)
 
 
 def _by_id(cell: Cell, column: str, tallies: Tallies) -> dict[str, int]:
