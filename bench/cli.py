@@ -69,6 +69,8 @@ def run(config: str, overrides: tuple[str, ...], output: Path, new: bool, quiet:
     watch = Stopwatch()
     watch.start_of_process()
     with watch.section("imports"):
+        import pandas  # noqa: F401 - pyarrow imports it at its first array
+
         from bench import runner
         from bench.console import Progress, message, result
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -270,11 +270,23 @@ def _shown(value: Any) -> str:
 
 
 def _fields_near(loc: Loc, model: Any) -> list[str]:
-    from bench.corpora import corpus_models
+    """Return the keys that are allowed where an unknown one was found."""
+    for key in loc[:-1]:
+        inside = _models_in(model.model_fields[key].annotation) if key in model.model_fields else []
+        tagged = [m for m in _models_in(CorpusEntry) if key == _tag(m)]
+        model = next(iter(tagged or inside), model)
+    return list(model.model_fields)
 
-    if loc and loc[0] == "corpora":
-        return sorted({name for m in corpus_models() for name in m.model_fields})
-    return list(getattr(model, "model_fields", {}))
+
+def _models_in(annotation: Any) -> list[Any]:
+    """Return the pydantic models that an annotation mentions."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for part in get_args(annotation) for m in _models_in(part)]
+
+
+def _tag(model: Any) -> str:
+    return str(get_args(model.model_fields["source"].annotation)[0])
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

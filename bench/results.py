@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.errors import ResultsError
 from bench.model import Finding, Measurement
-from bench.tally import LOSS_CAUSES, ROUND_TRIP, WORD_COLUMNS, Cell, CellKey, Tallies, Tally
+from bench.tally import COLUMNS, LOSS_CAUSES, ROUND_TRIP, WORD_COLUMNS, Cell, CellKey, Tallies, Tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,16 +94,6 @@ DOCUMENTS = pa.schema(
         ("ids", pa.list_(pa.uint32())),
     ]
 )
-
-_CELL = pa.schema(
-    [
-        ("row", pa.int64()),
-        *((name, pa.int64()) for name in (*_COUNTS, "round_trip")),
-        ("ids_hash", pa.uint64()),
-        ("ids", pa.list_(pa.uint32())),
-    ]
-)
-
 
 def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there.
@@ -240,68 +232,99 @@ def _ids_array(tally: Tally) -> pa.Array:
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
-    """Store a finished cell with a checksum and the identity of what it was counted from."""
-    tally = cell.tally
-    meta = {
+    """Store a finished cell: a checksum, a JSON header, then its arrays as they lie in memory.
+
+    The file is private to a run folder and read on the machine that wrote it.
+    """
+    arrays = _arrays_of(cell.tally)
+    header = {
         **identity,
         "status": cell.status,
         "detail": cell.detail,
-        "failed_rows": list(tally.failed_rows),
-        "findings": finding_rows(tally.findings),
-        "keeps_ids": tally.ids is not None,
+        "failed_rows": list(cell.tally.failed_rows),
+        "findings": finding_rows(cell.tally.findings),
+        "arrays": {name: [values.dtype.str, len(values)] for name, values in arrays.items()},
     }
-    schema = _CELL.with_metadata(
-        {
-            "cell": json.dumps(meta, sort_keys=True),
-            "histogram_ids": tally.histogram_ids.tobytes(),
-            "histogram_counts": tally.histogram_counts.tobytes(),
-        }
-    )
-    columns = [pa.array(tally.rows)]
-    columns += [pa.array(tally.documents[name]) for name in (*_COUNTS, "round_trip")]
-    columns += [pa.array(tally.ids_hash), _ids_array(tally)]
-    table = pa.Table.from_arrays(columns, schema=schema)
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_table(table)
-    payload = sink.getvalue()
+    head = json.dumps(header).encode()
+    parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
+    payload = b"".join(parts)
     write_whole(path, hashlib.sha256(payload).digest() + payload)
+
+
+def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "rows": tally.rows,
+        **tally.documents,
+        "ids_hash": tally.ids_hash,
+        "histogram_ids": tally.histogram_ids,
+        "histogram_counts": tally.histogram_counts,
+    }
+    if tally.ids is not None:
+        arrays["ids_lengths"] = np.array([len(ids) for ids in tally.ids], np.int64)
+        arrays["ids"] = np.concatenate([np.zeros(0, np.uint32), *tally.ids])
+    return arrays
 
 
 def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | None:
     """Return a stored cell, or None when it is missing, damaged or of other inputs."""
     try:
-        data = path.read_bytes()
+        data = memoryview(path.read_bytes())
     except OSError:
         return None
     payload = data[32:]
     if hashlib.sha256(payload).digest() != data[:32]:
         return None
-    table = pa.ipc.open_stream(payload).read_all()
-    metadata = table.schema.metadata
-    meta = json.loads(metadata[b"cell"])
-    if any(meta.get(name) != value for name, value in identity.items()):
+    start = 8 + int.from_bytes(payload[:8], "little")
+    header = json.loads(bytes(payload[8:start]))
+    if any(header.get(name) != value for name, value in identity.items()):
         return None
-    findings = [Finding(**{**row, "data": json.loads(row["data"])}) for row in meta["findings"]]
-    column = {name: table[name].combine_chunks() for name in table.column_names}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, (dtype, length) in header["arrays"].items():
+        arrays[name] = np.frombuffer(payload, dtype, length, start)
+        start += arrays[name].nbytes
     kept = None
-    if meta["keeps_ids"]:
-        kept = tuple(ids.values.to_numpy() for ids in column["ids"])
+    if "ids" in arrays:
+        kept = tuple(np.split(arrays["ids"], np.cumsum(arrays["ids_lengths"])[:-1]))
+    findings = [Finding(**{**row, "data": json.loads(row["data"])}) for row in header["findings"]]
     return Cell(
         key=key,
-        status=meta["status"],
-        detail=meta["detail"],
+        status=header["status"],
+        detail=header["detail"],
         tally=Tally(
-            rows=column["row"].to_numpy(),
-            documents={n: column[n].to_numpy() for n in (*_COUNTS, "round_trip")},
-            ids_hash=column["ids_hash"].to_numpy(),
-            histogram_ids=np.frombuffer(metadata[b"histogram_ids"], np.int64),
-            histogram_counts=np.frombuffer(metadata[b"histogram_counts"], np.int64),
-            ids=kept,
+            rows=arrays["rows"],
+            documents={name: arrays[name] for name in COLUMNS},
+            ids_hash=arrays["ids_hash"],
+            histogram_ids=arrays["histogram_ids"],
+            histogram_counts=arrays["histogram_counts"],
+            ids=kept if len(arrays["rows"]) or kept is None else (),
             findings=tuple(findings),
-            failed_rows=tuple(meta["failed_rows"]),
+            failed_rows=tuple(header["failed_rows"]),
         ),
     )
+
+
+def digest_of(tables: Mapping[str, pa.Table]) -> str:
+    """Return one SHA-256 over the values of several tables, whatever file format holds them."""
+    digest = hashlib.sha256()
+    for name in sorted(tables):
+        for field, column in zip(tables[name].schema, tables[name].columns, strict=True):
+            digest.update(f"{name}\x1f{field.name}\x1f{field.type}\x1f{len(column)}\x1f".encode())
+            digest.update(_column_sha256(column.combine_chunks()))
+    return digest.hexdigest()
+
+
+def _column_sha256(column: pa.Array) -> bytes:
+    digest = hashlib.sha256(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
+    if pa.types.is_string(column.type) or pa.types.is_list(column.type):
+        lengths = pc.binary_length(column) if pa.types.is_string(column.type) else pc.list_value_length(column)
+        digest.update(pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+    if pa.types.is_string(column.type):
+        digest.update("".join(column.drop_null().to_pylist()).encode("utf-8", "surrogatepass"))
+    elif pa.types.is_list(column.type):
+        digest.update(column.drop_null().flatten().to_numpy(zero_copy_only=False).tobytes())
+    else:
+        digest.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
+    return digest.digest()
 
 
 def digest_of(tables: Mapping[str, pa.Table]) -> str:

@@ -453,8 +453,16 @@ def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
 
 
 def _problems(tallies: Tallies, findings: Sequence[Finding]) -> list[str]:
-    problems = [f"{f.corpus}, {f.language}: {f.message}" for f in findings]
+    """Return one line for each input that failed and each reason why cells did."""
+    problems = [f"corpus {f.corpus}, {f.language}: {f.message}" for f in findings]
+    reported = {f.message for f in findings}
+    cells: dict[tuple[str, str, str], list[CellKey]] = {}
     for cell in tallies.cells.values():
-        if cell.status in ("failed", "partial"):
-            problems.append(f"{' × '.join(cell.key)}: {cell.status}: {cell.detail}")
+        if cell.status in ("failed", "partial") and cell.detail not in reported:
+            place = cell.key.tokenizer, cell.status, cell.detail or ""
+            cells.setdefault(place, []).append(cell.key)
+    for (tokenizer, status, detail), keys in cells.items():
+        where = f"{keys[0].corpus}, {keys[0].language}"
+        more = f" and {len(keys) - 1} more cells" if len(keys) > 1 else ""
+        problems.append(f"{tokenizer} on {where}{more}: {status}: {detail}")
     return problems
