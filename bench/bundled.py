@@ -1,4 +1,4 @@
-"""What comes with tokbench: bundled text and ready configs, from a checkout or from a wheel."""
+"""Folders tokbench knows: bundled text and ready configs (checkout or wheel), and its cache."""
 
 from __future__ import annotations
 

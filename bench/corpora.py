@@ -101,7 +101,9 @@ _LANGUAGES_SCHEMA = {
                     {"type": "null"},
                     {
                         "type": "object",
-                        "properties": {name: {"type": "string"} for name in LanguageOptions.model_fields},
+                        "properties": {
+                            name: {"type": "string"} for name in LanguageOptions.model_fields
+                        },
                         "additionalProperties": False,
                     },
                 ]
@@ -237,9 +239,7 @@ def _sample_problem(entry: Corpus) -> str | None:
 Paths = Annotated[
     tuple[Text, ...],
     BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One path or glob, or several."""
 
@@ -280,9 +280,13 @@ class HuggingFaceCorpus(Corpus):
             return "a split is a plain name; for part of it use `limit` and `sample`"
         if any(options.file for options in self.options().values()):
             return "`file` is for `source: files`; a language of a data set has a `config`"
-        return None if self._languages_differ() else (
-            "every language would read the same rows; map each language to its config, "
-            "or put {language} into `config`, `data_dir` or `data_files`"
+        return (
+            None
+            if self._languages_differ()
+            else (
+                "every language would read the same rows; map each language to its config, "
+                "or put {language} into `config`, `data_dir` or `data_files`"
+            )
         )
 
     def _languages_differ(self) -> bool:
@@ -330,9 +334,9 @@ class FilesCorpus(Corpus):
             return "`config` is for `source: huggingface`; a language of files has a `file`"
         if not self.path and not all(one.file for one in options):
             return "say where the files are: `path`, or a file for each language"
-        if len(options) > 1 and not all(one.file for one in options):
-            if not any("{language}" in path for path in self.path):
-                return "every language would read the same files; put {language} into `path`"
+        told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
+        if len(options) > 1 and not told_apart:
+            return "every language would read the same files; put {language} into `path`"
         return None
 
 
@@ -369,7 +373,9 @@ class BuiltinCorpus(Corpus):
         unknown = [key for key in self.options() if key not in known]
         if unknown:
             hint = did_you_mean(unknown[0], known)
-            return f"no bundled {self.dataset} in {unknown[0]!r}{hint}; there are: {', '.join(known)}"
+            return (
+                f"no bundled {self.dataset} in {unknown[0]!r}{hint}; there are: {', '.join(known)}"
+            )
         return None
 
 
@@ -384,11 +390,16 @@ def _spell_out_strings(entry: object, option: str) -> object:
     return {**entry, "languages": languages}
 
 
-CorpusEntry = Annotated[
-    HuggingFaceCorpus | FilesCorpus | BuiltinCorpus,
-    Discriminator("source"),
-]
+AnyCorpus = HuggingFaceCorpus | FilesCorpus | BuiltinCorpus
+"""An entry of any source."""
+
+CorpusEntry = Annotated[AnyCorpus, Discriminator("source")]
 """One entry below `corpora:` in a config."""
+
+
+def corpus_models() -> tuple[type[Corpus], ...]:
+    """Return the models of all sources."""
+    return HuggingFaceCorpus, FilesCorpus, BuiltinCorpus
 
 
 def canonical(entry: Corpus, key: str) -> dict[str, Any]:

@@ -40,16 +40,14 @@ class Encoded:
         """Tokens of each document, shape (n,)."""
         return np.diff(self.offsets)
 
-    def sums(self, per_token: npt.NDArray[np.generic]) -> IntArray:
-        """Add a value per token up to documents, shape (n,).
+    def sums(self, per_token: npt.NDArray[np.bool_]) -> IntArray:
+        """Count the tokens of each document that have a property, shape (n,).
 
         >>> e = Encoded(ids=np.array([7, 8, 9], np.uint32), offsets=np.array([0, 2, 2, 3]))
-        >>> e.sums(np.array([1, 10, 100])).tolist()
-        [11, 0, 100]
+        >>> e.sums(np.array([True, True, False])).tolist()
+        [2, 0, 0]
         """
-        running = np.zeros(len(per_token) + 1, np.int64)
-        np.cumsum(per_token, dtype=np.int64, out=running[1:])
-        return running[self.offsets[1:]] - running[self.offsets[:-1]]
+        return np.diff(np.searchsorted(np.flatnonzero(per_token), self.offsets))
 
 
 def flatten(batch: Sequence[Ids]) -> Encoded:
@@ -210,8 +208,8 @@ class Counter:
         if not breached.any():
             return ()
         first = int(np.flatnonzero(breached)[0])
-        lengths = self.tokenizer.vocabulary.byte_lengths[encoded.ids]
-        n_token_bytes = int(encoded.sums(np.maximum(lengths, 0))[first])
+        ids = encoded.ids[encoded.offsets[first] : encoded.offsets[first + 1]]
+        n_token_bytes = int(np.maximum(self.tokenizer.vocabulary.byte_lengths[ids], 0).sum())
         n_bytes = int(batch.offsets[first + 1] - batch.offsets[first])
         return (
             Finding(

@@ -77,10 +77,11 @@ def normalise(text: str) -> str | None:
     ('en', 'zh-Hans', None)
     """
     import langcodes
+    from langcodes.tag_parser import LanguageTagError
 
     try:
         tag = langcodes.standardize_tag(text)
-    except langcodes.LanguageTagError:
+    except LanguageTagError:
         return None
     return tag if langcodes.tag_is_valid(tag) else None
 
@@ -98,7 +99,8 @@ def _no_language(key: str, tag: str | None) -> str:
     hint = "is it code? then say `kind: code`" if _lexer_name(key) else None
     return (
         f"{key!r} is not a language code; write a BCP-47 or FLORES code (fr, fra_Latn), or keep "
-        f"the key and say which language it is: `{key}: {{tag: fr}}`" + (f"; {hint}" if hint else "")
+        f"the key and say which language it is: `{key}: {{tag: fr}}`"
+        + (f"; {hint}" if hint else "")
     )
 
 

@@ -66,10 +66,10 @@ class Vocabulary:
         return len(self.special_ids)
 
     @cached_property
-    def byte_lengths(self) -> IntArray:
+    def byte_lengths(self) -> npt.NDArray[np.int32]:
         """Bytes of each id, -1 where it has none; shape (n_ids,)."""
         return np.fromiter(
-            (-1 if b is None else len(b) for b in self.token_bytes), np.int64, self.n_ids
+            (-1 if b is None else len(b) for b in self.token_bytes), np.int32, self.n_ids
         )
 
     @cached_property

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 from bench.bundled import text_path
 from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
@@ -62,9 +62,7 @@ def source_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> 
     if isinstance(entry, BuiltinCorpus):
         path = text_path(entry.dataset, key)
         return [SourceFile(path=path, written=f"{entry.dataset}/{path.name}", part=path.name)]
-    found = {
-        path: written for one in entry.paths_of(key) for path, written in expand(one, folder)
-    }
+    found = {path: written for one in entry.paths_of(key) for path, written in expand(one, folder)}
     return named_parts(list(found.items()))
 
 
@@ -153,7 +151,8 @@ def _rows(file: SourceFile, entry: FilesCorpus | BuiltinCorpus) -> Iterator[Row]
 
 
 def _open(file: SourceFile) -> IO[bytes]:
-    return gzip.open(file.path, "rb") if file.zipped else file.path.open("rb")
+    # GzipFile has the methods of a binary file, but typeshed does not call it one
+    return cast(IO[bytes], gzip.open(file.path, "rb")) if file.zipped else file.path.open("rb")
 
 
 _MARK = b"\xef\xbb\xbf"
@@ -231,7 +230,8 @@ def _read_jsonl(file: SourceFile, entry: Corpus) -> Iterator[Row]:
             continue
         cells = _json_object(line, file, number + 1)
         found.update(dict.fromkeys(cells))
-        yield Row(file.part, number, *(cells.get(c) for c in _columns(entry)), line=number + 1)
+        text, id_, cluster = (cells.get(column or "") for column in _columns(entry))
+        yield Row(file.part, number, text, id_, cluster, line=number + 1)
     # a row may lack a key; a column that no row has is a wrong name
     _check_columns(entry, list(found), file)
 
@@ -246,7 +246,7 @@ def _check_columns(entry: Corpus, known: list[str], file: SourceFile) -> None:
             raise no_column(column, known, file.part)
 
 
-def _json_object(line: str, file: SourceFile, number: int) -> dict[str | None, Any]:
+def _json_object(line: str, file: SourceFile, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError as exc:
@@ -274,7 +274,8 @@ def _read_csv(file: SourceFile, entry: Corpus) -> Iterator[Row]:
                     f"{file.part}, row {number} (line {cells.line_num}) has {len(row)} cells and "
                     f"the header {len(header)}; quote cells that hold the delimiter"
                 )
-            yield Row(file.part, number, *(_cell(row, i) for i in places), line=cells.line_num)
+            text, id_, cluster = (_cell(row, place) for place in places)
+            yield Row(file.part, number, text, id_, cluster, line=cells.line_num)
     except csv.Error as exc:
         raise CorpusError(f"{file.part}, line {cells.line_num} is not CSV: {exc}") from exc
 

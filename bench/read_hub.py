@@ -70,7 +70,10 @@ def _folder_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
     files = (Path(root, name) for root, _, names in os.walk(folder) for name in names)
     visible = (f for f in files if not any(p.startswith(".") for p in f.relative_to(folder).parts))
     return tuple(
-        sorted((f.relative_to(folder).as_posix(), f.stat().st_size, f.stat().st_mtime_ns) for f in visible)
+        sorted(
+            (f.relative_to(folder).as_posix(), f.stat().st_size, f.stat().st_mtime_ns)
+            for f in visible
+        )
     )
 
 
@@ -97,7 +100,7 @@ def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
     if builder.__class__.__name__ != "Csv":
         return builder
     # pandas would read NA, null and nan as missing and 007 as a number; a converter keeps text
-    converters = {column: str for column in columns_of(entry)}
+    converters = dict.fromkeys(columns_of(entry), str)
     return datasets.load_dataset_builder(**arguments, converters=converters, keep_default_na=False)
 
 
@@ -194,7 +197,9 @@ def _empty_is_missing(row: Row) -> Row:
 def _sources(
     entry: HuggingFaceCorpus, key: str, folder: Path, builder: Any, splits: Sequence[str]
 ) -> tuple[dict[str, Any], ...]:
-    files = [str(one) for split in splits for one in (builder.config.data_files or {}).get(split, ())]
+    files = [
+        str(one) for split in splits for one in (builder.config.data_files or {}).get(split, ())
+    ]
     local = local_folder(entry, folder)
     if local is not None:
         shown = ((Path(one), f"{entry.path.rstrip('/')}/{_relative(one, local)}") for one in files)
@@ -228,7 +233,9 @@ def _notes(entry: HuggingFaceCorpus, builder: Any) -> tuple[str, ...]:
             "read by the text loader of `datasets`, which ends lines at CR, LF and CR LF and drops "
             "the line ends; `source: files` keeps them"
         )
-    on_hub = any(str(f).startswith("hf://") for fs in (builder.config.data_files or {}).values() for f in fs)
+    on_hub = any(
+        str(f).startswith("hf://") for fs in (builder.config.data_files or {}).values() for f in fs
+    )
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", entry.revision or ""):
         notes.append("the config does not pin a revision; the one read is under sources")
     return tuple(notes)
@@ -252,7 +259,9 @@ def _explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) -
     name = f"data set {entry.path!r}"
     if "scripts are no longer supported" in text:
         return f"{name} is made by a loading script; {NO_SCRIPTS}"
-    if (bad := _slip_in_card(entry, folder)) is not None and isinstance(exc, TypeError | ValueError):
+    if (bad := _slip_in_card(entry, folder)) is not None and isinstance(
+        exc, TypeError | ValueError
+    ):
         return bad
     if (config := _config_problem(text, entry, key)) is not None:
         return config
@@ -272,7 +281,9 @@ def _chain(exc: BaseException | None) -> Iterator[BaseException]:
 
 
 def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None:
-    listed = re.search(r"(?:Please pick one among the available configs|Available): \[(.*?)\]", text)
+    listed = re.search(
+        r"(?:Please pick one among the available configs|Available): \[(.*?)\]", text
+    )
     if listed is None:
         return None
     known = re.findall(r"'([^']*)'|\"([^\"]*)\"", listed.group(1))
@@ -288,11 +299,13 @@ def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None
     )
 
 
-def _access_problem(
-    text: str, exc: Exception, name: str, entry: HuggingFaceCorpus
-) -> str | None:
+def _access_problem(text: str, exc: Exception, name: str, entry: HuggingFaceCorpus) -> str | None:
     status = next(
-        (code for e in _chain(exc) if (code := getattr(getattr(e, "response", None), "status_code", None))),
+        (
+            code
+            for e in _chain(exc)
+            if (code := getattr(getattr(e, "response", None), "status_code", None))
+        ),
         None,
     )
     gated = "gated dataset" in text
@@ -307,7 +320,9 @@ def _access_problem(
             "ask for access on its page on the Hub"
         )
     if "Revision " in text and "doesn't exist" in text:
-        return f"{name} has no revision {entry.revision!r}; see the branches and commits on its page"
+        return (
+            f"{name} has no revision {entry.revision!r}; see the branches and commits on its page"
+        )
     if "doesn't exist on the Hub" in text or status == 404:
         return (
             f"{name} does not exist on the Hub, or is private and your login does not see it; "
@@ -320,7 +335,9 @@ def _access_problem(
             "folder or `source: files` (HF_HUB_OFFLINE=1 fails at once instead of trying again)"
         )
     if "Couldn't find any data file" in text or "No (supported) data files" in text:
-        return f"{name} has no data files that `datasets` can read; check `data_dir` and `data_files`"
+        return (
+            f"{name} has no data files that `datasets` can read; check `data_dir` and `data_files`"
+        )
     return None
 
 
@@ -348,7 +365,9 @@ def _slip_in_card(entry: HuggingFaceCorpus, folder: Path) -> str | None:
     card = (local_folder(entry, folder) or folder / "nowhere") / "README.md"
     if not card.is_file():
         return None
-    for number, line in enumerate(card.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(
+        card.read_text(encoding="utf-8", errors="replace").splitlines(), 1
+    ):
         name = re.fullmatch(r"[\s-]*config_name:\s*([^\s'\"#]+)\s*(?:#.*)?", line)
         if name and re.fullmatch(r"(?i)y|n|yes|no|on|off|true|false|null|~|[\d._]+", name.group(1)):
             return (

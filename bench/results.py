@@ -121,7 +121,8 @@ def write_json(path: Path, value: Any) -> None:
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a Parquet file whole."""
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", compression_level=1)
+    repeating = [f.name for f in table.schema if pa.types.is_string(f.type) and f.name != "document_id"]
+    pq.write_table(table, sink, compression="zstd", compression_level=1, use_dictionary=repeating)
     write_whole(path, sink.getvalue())
 
 
@@ -254,7 +255,7 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
 def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
     arrays: dict[str, npt.NDArray[Any]] = {
         "rows": tally.rows,
-        **tally.documents,
+        **{name: values for name, values in tally.documents.items() if values.any()},
         "ids_hash": tally.ids_hash,
         "histogram_ids": tally.histogram_ids,
         "histogram_counts": tally.histogram_counts,
@@ -286,13 +287,14 @@ def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | N
     if "ids" in arrays:
         kept = tuple(np.split(arrays["ids"], np.cumsum(arrays["ids_lengths"])[:-1]))
     findings = [Finding(**{**row, "data": json.loads(row["data"])}) for row in header["findings"]]
+    zeros = np.zeros(len(arrays["rows"]), np.int64)  # columns without any count are not stored
     return Cell(
         key=key,
         status=header["status"],
         detail=header["detail"],
         tally=Tally(
             rows=arrays["rows"],
-            documents={name: arrays[name] for name in COLUMNS},
+            documents={name: arrays.get(name, zeros) for name in COLUMNS},
             ids_hash=arrays["ids_hash"],
             histogram_ids=arrays["histogram_ids"],
             histogram_counts=arrays["histogram_counts"],
@@ -319,7 +321,7 @@ def _column_sha256(column: pa.Array) -> bytes:
         lengths = pc.binary_length(column) if pa.types.is_string(column.type) else pc.list_value_length(column)
         digest.update(pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
     if pa.types.is_string(column.type):
-        digest.update("".join(column.drop_null().to_pylist()).encode("utf-8", "surrogatepass"))
+        digest.update(_text_bytes(column.drop_null()))
     elif pa.types.is_list(column.type):
         digest.update(column.drop_null().flatten().to_numpy(zero_copy_only=False).tobytes())
     else:
@@ -336,6 +338,15 @@ def digest_of(tables: Mapping[str, pa.Table]) -> str:
             values = column.to_pylist()
             digest.update(hashlib.sha256(json.dumps(values, allow_nan=False).encode()).digest())
     return digest.hexdigest()
+
+
+def _text_bytes(column: pa.Array) -> memoryview:
+    """Return all texts of a column, one after the other, without making Python strings."""
+    if not len(column):
+        return memoryview(b"")
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return memoryview(data)[int(ends[0]) : int(ends[-1])] if data else memoryview(b"")
 
 
 @dataclass(frozen=True)

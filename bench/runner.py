@@ -42,8 +42,7 @@ from bench.results import (
     write_parquet,
     write_whole,
 )
-from bench.materialise import materialise
-from bench.slices import Slice, check_parallel
+from bench.slices import Slice, check_parallel, materialise
 from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
 from bench.timing import Contest, Sample
 from bench.training import Trained, obtain
@@ -164,7 +163,9 @@ class _Inputs:
 
     def _materialise(self, name: str, entry: Corpus, language: str, mine: dict[str, Slice]) -> None:
         try:
-            mine[language] = materialise(name, entry, language, self.config.folder)
+            mine[language] = materialise(
+                name, entry, language, self.config.folder, watch=self.watch
+            )
         except InputError as exc:
             self._fail(name, language, str(exc))
 

@@ -114,7 +114,9 @@ class HashReservoir:
         self._ceiling = 2**128
         self._total = 0
         self._admitted = 0
-        self._heap: list[tuple[int, int, int]] = []  # (-hash, admitted row, bytes): largest hash first
+        self._heap: list[
+            tuple[int, int, int]
+        ] = []  # (-hash, admitted row, bytes): largest hash first
 
     def admit(self, id: str, n_bytes: int) -> bool:
         """Return whether the row is to be staged."""

@@ -141,7 +141,9 @@ class LetterCounts:
             return None
         order = np.argsort(-unspaced, kind="stable")
         names = [UNSPACED_SCRIPTS[i] for i in order if unspaced[i] / letters >= 0.01]
-        return f"{share:.0%} of the letters are {_listed(names)}, written without spaces between words"
+        return (
+            f"{share:.0%} of the letters are {_listed(names)}, written without spaces between words"
+        )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -155,12 +157,13 @@ CODE_HAS_NO_WORDS = "words are not defined for code"
 @cache
 def versions() -> dict[str, str]:
     """Return what decides the spans: the version of `regex` and of its Unicode data."""
-    about = metadata.metadata("regex")
-    # regex offers its Unicode version nowhere but in its description
-    unicode = re.search(r"supports Unicode (\d+(?:\.\d+)*)", str(about.get_payload()))
-    if unicode is None:
-        unicode = re.search(r"supports Unicode (\d+(?:\.\d+)*)", about.get("Description", ""))
-    return {"regex": about["Version"], "unicode": unicode.group(1) if unicode else "unknown"}
+    # regex tells its Unicode version nowhere but in its description
+    about = metadata.distribution("regex").read_text("METADATA") or ""
+    unicode = re.search(r"supports Unicode (\d+(?:\.\d+)*)", about)
+    return {
+        "regex": metadata.version("regex"),
+        "unicode": unicode.group(1) if unicode else "unknown",
+    }
 
 
 def segmenter() -> str:

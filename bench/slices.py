@@ -1,297 +1,164 @@
 """Slices: one corpus in one language on disk, read by every tokenizer and every worker.
 
-A slice is an Arrow IPC file, memory-mapped when read. Its name is the hash of what was asked
-for (`bench.materialise` writes it); the hash of what it holds is in its metadata and is
-checked whenever a run takes it up. Positions of words are bytes within their document.
+A slice is found by the hash of what was asked for and of the local files it is made from, and
+taken up only if it still holds what its metadata says. `bench.slice_file` describes the file,
+`bench.slice_build` makes it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bench import read_files, read_hub, segment, slice_build
+from bench.cache import cache_folder
+from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
 from bench.errors import CorpusError, Refusal
-from bench.model import IntArray, Kind
+from bench.slice_build import NoWatch, Watch
+from bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
 
-FORMAT = 1
-"""Version of the file's layout; a change of it makes all slices be built again."""
-
-METADATA_KEY = b"tokbench"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceMeta:
-    """What a slice is and what it was made of. It holds no clock, no host and no absolute path."""
-
-    corpus: str
-    language: str
-    tag: str | None
-    script: str | None
-    kind: Kind
-    parallel: bool
-    pivot: str | None
-    missing_ids: str
-    """Rule of a parallel corpus for ids that some language lacks: refuse or intersect."""
-    sha256: str
-    """Over ids and texts in order, each behind its length in bytes."""
-    columns_sha256: str
-    """Over the other columns: lets damage to them be seen."""
-    documents: int
-    bytes: int
-    """UTF-8 bytes of the texts as tokenizers get them."""
-    characters: int
-    """Code points."""
-    words: int | None
-    words_reason: str | None
-    """Why words are undefined; None where they are defined."""
-    segmenter: str | None
-    rows_seen: int
-    rows_skipped: Mapping[str, int]
-    """Rows without a text, by reason."""
-    rows_asked: str
-    """The sampling rule."""
-    unit: str
-    """What one row was: row, line, paragraph or document."""
-    line_ends: str | None
-    """For text files: whether the line end that closes a unit was kept or stripped."""
-    join: Mapping[str, str] | None
-    """What was put between rows to make one document of them; None where rows are documents."""
-    bytes_in_files: int | None
-    """Size of the files read, where they are plain text."""
-    sources: Sequence[Mapping[str, Any]]
-    notes: Sequence[str]
-    format: int = FORMAT
-
-    def to_json(self) -> str:
-        """Return the metadata as JSON, the same text for the same values."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read what `to_json` wrote; `ValueError` or `TypeError` where it is something else."""
-        values = json.loads(text)
-        known = {field.name for field in fields(cls)}
-        if not isinstance(values, dict) or values.get("format") != FORMAT or set(values) != known:
-            raise ValueError("not the metadata of a slice of this version")
-        return cls(**{**values, "notes": tuple(values["notes"]), "sources": tuple(values["sources"])})
+__all__ = [
+    "Slice",
+    "SliceBatch",
+    "SliceMeta",
+    "check_parallel",
+    "materialise",
+    "open_slice",
+    "slices_folder",
+]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SliceBatch:
-    """Some of a slice's documents, in order; n of them, in about 1 MiB or at most 4,096."""
+def materialise(
+    name: str,
+    entry: AnyCorpus,
+    language_key: str,
+    folder: Path,
+    *,
+    watch: Watch | None = None,
+) -> Slice:
+    """Return the slice of one language of a corpus entry, built where it is missing or damaged.
 
-    first_row: int
-    """Row of the first document within the slice."""
-    ids: list[str]
-    texts: list[str]
-    buffer: npt.NDArray[np.uint8]
-    """The documents' UTF-8, one after the other, not copied from the mapped file."""
-    offsets: IntArray
-    """Document i is ``buffer[offsets[i]:offsets[i + 1]]``; shape (n + 1,)."""
-    characters: IntArray
-    """Code points of each document; shape (n,)."""
-    word_starts: IntArray | None
-    """Positions in `buffer`; shape (words,). All four are None where words are undefined."""
-    word_ends: IntArray | None
-    """One past the last byte of each word."""
-    word_leads: IntArray | None
-    """Where the white space directly before each word begins."""
-    word_offsets: IntArray | None
-    """Words of document i are ``word_offsets[i]:word_offsets[i + 1]``; shape (n + 1,)."""
+    Relative paths start from `folder`; `watch` counts the time of word spans under ``words``.
+    Raises `CorpusError` that names corpus and language.
+    """
+    with _named(name, language_key):
+        target = slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
+        if (found := _find(target)) is not None:
+            return found
+        with _writing(target.parent):
+            return slice_build.build(name, entry, language_key, folder, target, watch or NoWatch())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Slice:
-    """One corpus in one language. It holds a path only, so it travels to workers at no cost."""
-
-    path: Path
-    meta: SliceMeta
-
-    def batches(self) -> Iterator[SliceBatch]:
-        """Yield all documents in order, a batch at a time."""
-        first_row = 0
-        for batch in _record_batches(self.path):
-            yield _slice_batch(batch, first_row)
-            first_row += batch.num_rows
-
-    def document_ids(self) -> list[str]:
-        """Return all ids in order."""
-        return [id for batch in _record_batches(self.path) for id in batch.column("id").to_pylist()]
-
-    def column(self, name: str) -> IntArray:
-        """Return ``bytes`` or ``characters`` of every document; shape (documents,)."""
-        parts = [batch.column(name).to_numpy() for batch in _record_batches(self.path)]
-        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
-
-    def clusters(self) -> list[str | None]:
-        """Return the cluster of every document; all None where the corpus names no column."""
-        return [c for batch in _record_batches(self.path) for c in batch.column("cluster").to_pylist()]
-
-    def word_counts(self) -> IntArray | None:
-        """Return the words of every document, or None where undefined; shape (documents,)."""
-        if self.meta.words is None:
-            return None
-        parts = [np.diff(batch.column("word_start").offsets) for batch in _record_batches(self.path)]
-        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+def slices_folder() -> Path:
+    """Return the folder that slices are kept in."""
+    return cache_folder("slices")
 
 
-def open_slice(path: Path) -> Slice:
-    """Open a slice by its path without checking what it holds."""
-    reader = _open(path)
-    return Slice(path=path, meta=SliceMeta.from_json(reader.schema.metadata[METADATA_KEY]))
+@contextmanager
+def _named(name: str, key: str) -> Iterator[None]:
+    try:
+        yield
+    except CorpusError as exc:
+        raise CorpusError(f"corpus {name!r}, language {key!r}: {exc}") from exc.__cause__
 
 
-def is_intact(slice_: Slice) -> bool:
-    """Return whether a slice still holds what its metadata says; every byte of it is read."""
-    digest = ContentHash()
-    for batch in _record_batches(slice_.path):
-        batch.validate(full=True)
-        digest.add_batch(batch)
-    return digest.values() == (slice_.meta.sha256, slice_.meta.columns_sha256)
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    # readers turn their own OSErrors into CorpusErrors, so what is left comes from the cache
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as exc:
+        raise CorpusError(
+            f"its slice cannot be written: {exc.strerror or exc}; "
+            "set TOKBENCH_CACHE to a folder with room"
+        ) from exc
 
 
-class ContentHash:
-    """The two hashes of a slice's content, neither of which depends on how it is batched."""
-
-    def __init__(self) -> None:
-        self._texts = hashlib.sha256()
-        self._columns = [hashlib.sha256() for _ in range(5)]
-
-    def add_batch(self, batch: Any) -> None:
-        """Take in a record batch of a slice."""
-        for id, text in zip(_as_bytes(batch, "id"), _as_bytes(batch, "text"), strict=True):
-            self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
-        values = [json.dumps(batch.column("cluster").to_pylist())[1:-1].encode() + b","]
-        values.append(batch.column("characters").to_numpy().tobytes())
-        if batch.column("word_start").null_count == 0:
-            columns = [batch.column(f"word_{name}") for name in ("start", "end", "lead")]
-            values += [column.flatten().to_numpy().tobytes() for column in columns]
-        for digest, value in zip(self._columns, values, strict=False):
-            digest.update(value)
-
-    def values(self) -> tuple[str, str]:
-        """Return the hash over ids and texts, and the hash over all other columns."""
-        parts = b"".join(digest.digest() for digest in self._columns)
-        return self._texts.hexdigest(), hashlib.sha256(parts).hexdigest()
-
-
-def _as_bytes(batch: Any, name: str) -> list[bytes]:
-    import pyarrow as pa
-
-    return list(batch.column(name).cast(pa.large_binary()).to_pylist())
-
-
-def _open(path: Path) -> Any:
-    import pyarrow as pa
-
-    return pa.ipc.open_file(pa.memory_map(str(path)))
-
-
-def _record_batches(path: Path) -> Iterator[Any]:
+def _find(path: Path) -> Slice | None:
     import pyarrow as pa
 
     try:
-        reader = _open(path)
-    except (OSError, pa.ArrowInvalid) as exc:
-        raise CorpusError(
-            f"the slice {path.name} is gone or damaged; run again and it is built anew"
-        ) from exc
-    for i in range(reader.num_record_batches):
-        yield reader.get_batch(i)
+        found = open_slice(path)
+        return found if is_intact(found) else None
+    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError, CorpusError):
+        return None  # missing, cut short or overwritten: built again all the same
 
 
-def _slice_batch(batch: Any, first_row: int) -> SliceBatch:
-    text = batch.column("text")
-    buffer, offsets = _utf8(text)
-    starts, ends, leads, word_offsets = _words(batch, offsets)
-    return SliceBatch(
-        first_row=first_row,
-        ids=batch.column("id").to_pylist(),
-        texts=text.to_pylist(),
-        buffer=buffer,
-        offsets=offsets,
-        characters=batch.column("characters").to_numpy().astype(np.int64),
-        word_starts=starts,
-        word_ends=ends,
-        word_leads=leads,
-        word_offsets=word_offsets,
-    )
+def _file_name(name: str, entry: Any, key: str, folder: Path) -> str:
+    """Return a name that differs whenever the content may: readable first, then the hash."""
+    asked = {
+        "format": FORMAT,
+        "corpus": name,
+        "entry": canonical(entry, key),
+        "language": [entry.resolved()[key].tag, entry.resolved()[key].script],
+        "files": _local_files(entry, key, folder),
+        "versions": _versions(entry),
+    }
+    text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+    readable = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{name}-{key}")[:60]
+    return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def _utf8(text: Any) -> tuple[npt.NDArray[np.uint8], IntArray]:
-    """Return the bytes of a text column without a copy, and where each value lies in them."""
-    _, offsets_buffer, data = text.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int64)[text.offset : text.offset + len(text) + 1]
-    first, last = int(offsets[0]), int(offsets[-1])
-    bytes_ = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-    return bytes_[first:last], offsets - first
+def _local_files(entry: Any, key: str, folder: Path) -> list[tuple[str, str]]:
+    if isinstance(entry, HuggingFaceCorpus):
+        return read_hub.local_sha256(entry, key, folder)
+    files = read_files.source_files(entry, key, folder)
+    return [(file.part, read_files.file_sha256(file.path)) for file in files]
 
 
-def _words(
-    batch: Any, offsets: IntArray
-) -> tuple[IntArray | None, IntArray | None, IntArray | None, IntArray | None]:
-    if batch.column("word_start").null_count:
-        return None, None, None, None
-    word_offsets = batch.column("word_start").offsets.to_numpy().astype(np.int64)
-    document = np.repeat(offsets[:-1], np.diff(word_offsets))
-    start, end, lead = (
-        batch.column(f"word_{name}").flatten().to_numpy() + document
-        for name in ("start", "end", "lead")
-    )
-    return start, end, lead, word_offsets - word_offsets[0]
+def _versions(entry: Corpus) -> dict[str, str]:
+    versions = segment.versions() if entry.kind == "natural" else {}
+    if isinstance(entry, HuggingFaceCorpus):
+        versions = {**versions, "datasets": metadata.version("datasets")}
+    return versions
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alignment:
-    """Which rows of each language are the same text in a parallel corpus."""
+def check_parallel(slices: Sequence[Slice]) -> dict[str, Slice]:
+    """Return the slices of one parallel corpus by language, row for row the same ids.
 
-    ids: list[str]
-    """Ids that all languages have, in the pivot's order."""
-    rows: Mapping[str, IntArray]
-    """By language, the row of each of those ids; shape (ids,)."""
-    dropped: Mapping[str, int]
-    """By language, how many of its ids are left out because another language lacks them."""
-
-    @cached_property
-    def complete(self) -> bool:
-        """Whether no language has an id that is left out."""
-        return not any(self.dropped.values())
-
-
-def check_parallel(slices: Sequence[Slice]) -> Alignment:
-    """Return how the languages of one parallel corpus align, by id and not by order.
-
-    Raises `Refusal` where a language lacks an id of the pivot or has one more, unless the
-    corpus says ``missing_ids: intersect``; and where no id is shared at all.
+    Slices that agree are returned as they are; the same ids in another order are put into the
+    pivot's. Raises `Refusal` where a language lacks an id of the pivot or has one more, unless
+    the corpus says ``missing_ids: intersect``: then every slice is cut down to the ids that all
+    languages have, and says so in its notes.
     """
-    ids = {one.meta.language: one.document_ids() for one in slices}
+    by_language = {one.meta.language: one for one in slices}
     meta = slices[0].meta
+    ids = {language: one.document_ids() for language, one in by_language.items()}
     pivot = meta.pivot if meta.pivot in ids else meta.language
     if meta.missing_ids == "refuse":
-        _refuse_differing(meta.corpus, str(pivot), ids)
-    places = {language: {id: row for row, id in enumerate(have)} for language, have in ids.items()}
-    common = [id for id in ids[str(pivot)] if all(id in place for place in places.values())]
+        _refuse_differing(meta.corpus, pivot, ids)
+    common = set.intersection(*map(set, ids.values()))
     if not common:
         raise Refusal(
             f"corpus {meta.corpus!r}: no id occurs in all of {', '.join(ids)}; "
             "check that `id` names the column that joins the languages"
         )
-    return Alignment(
-        ids=common,
-        rows={
-            language: np.fromiter((place[id] for id in common), np.int64, len(common))
-            for language, place in places.items()
-        },
-        dropped={language: len(have) - len(common) for language, have in ids.items()},
-    )
+    order = [id for id in ids[pivot] if id in common]
+    return {
+        language: one if ids[language] == order else _restricted(one, ids[language], order)
+        for language, one in by_language.items()
+    }
+
+
+def _restricted(whole: Slice, ids: Sequence[str], wanted: Sequence[str]) -> Slice:
+    """Return the slice with only the wanted ids, in that order; kept in the cache like any other."""
+    digest = hashlib.sha256(json.dumps([whole.meta.to_json(), wanted]).encode()).hexdigest()
+    target = whole.path.with_name(f"{whole.path.stem[:60]}-{digest[:32]}.arrow")
+    if (found := _find(target)) is not None:
+        return found
+    place = {id: row for row, id in enumerate(ids)}
+    rows = np.fromiter((place[id] for id in wanted), np.int64, len(wanted))
+    with _writing(target.parent):
+        return slice_build.restrict(whole, rows, target)
 
 
 def _refuse_differing(corpus: str, pivot: str, ids: Mapping[str, list[str]]) -> None:
@@ -301,7 +168,9 @@ def _refuse_differing(corpus: str, pivot: str, ids: Mapping[str, list[str]]) -> 
         if have != ids[pivot] and (differ := wanted ^ set(have)):
             lacks = [id for id in ids[pivot] if id in differ]
             extra = [id for id in have if id in differ]
-            told = [f"lacks {_some(lacks)}"] * bool(lacks) + [f"has also {_some(extra)}"] * bool(extra)
+            told = [f"lacks {_some(lacks)}"] * bool(lacks) + [f"has also {_some(extra)}"] * bool(
+                extra
+            )
             problems.append(f"{language} ({len(have):,} ids) {' and '.join(told)}")
     if problems:
         more = f"; and {len(problems) - 5} more languages" if len(problems) > 5 else ""

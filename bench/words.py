@@ -45,23 +45,21 @@ class Boundaries:
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
         lengths = tokenizer.vocabulary.byte_lengths[encoded.ids]
-        n_bytes = np.diff(batch.offsets)
         if lengths.size and lengths.min() < 0:
             lengths = np.maximum(lengths, 0)
-        excess = encoded.sums(lengths) - n_bytes
-        if tokenizer.prefix_space:
+        running = _running(lengths)
+        n_bytes = np.diff(batch.offsets)
+        excess = np.diff(running[encoded.offsets]) - n_bytes
+        if tokenizer.prefix_space and excess.any():
             lengths, excess = _without_prefix(lengths, excess, encoded, tokenizer)
+            running = _running(lengths)
         breached = excess != 0
-        if breached.any():  # keep later documents in place: these have no boundaries by bytes
-            lengths = np.where(np.repeat(breached, encoded.lengths), 0, lengths)
-        ends = np.cumsum(lengths)
-        if breached.any():
-            shift = np.cumsum(np.where(breached, n_bytes, 0)) - np.where(breached, n_bytes, 0)
-            ends = ends + np.repeat(shift, encoded.lengths)
-        boundaries = cls(
-            starts=ends - lengths, ends=ends, known=~breached, partition=not breached.any()
-        )
-        return boundaries, breached
+        starts, ends = running[:-1], running[1:]
+        if breached.any():  # their tokens have no place; those of later documents move back to theirs
+            shift = np.repeat(batch.offsets[:-1] - running[encoded.offsets[:-1]], encoded.lengths)
+            starts, ends = starts + shift, ends + shift
+        whole = not breached.any()
+        return cls(starts=starts, ends=ends, known=~breached, partition=whole), breached
 
     @classmethod
     def from_spans(
@@ -91,9 +89,15 @@ class Boundaries:
         return replace(self, starts=new_starts, ends=new_ends, known=known, partition=False)
 
 
+def _running(lengths: npt.NDArray[Any]) -> IntArray:
+    total = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=total[1:])
+    return total
+
+
 def _without_prefix(
-    lengths: IntArray, excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
-) -> tuple[IntArray, IntArray]:
+    lengths: npt.NDArray[np.int32], excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
+) -> tuple[npt.NDArray[np.int32], IntArray]:
     first = encoded.offsets[:-1]
     some = (encoded.lengths > 0) & (excess == 1)
     vocabulary = tokenizer.vocabulary
@@ -136,38 +140,34 @@ def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray
     assert batch.word_leads is not None
     assert batch.word_offsets is not None
     starts, ends, leads = batch.word_starts, batch.word_ends, batch.word_leads
-    document = np.repeat(np.arange(len(batch.ids)), np.diff(batch.word_offsets))
+    edges = batch.word_offsets
     if not boundaries.known.all():
-        keep = boundaries.known[document]
-        starts, ends, leads, document = starts[keep], ends[keep], leads[keep], document[keep]
-    overlaps, whole = (_in_partition if boundaries.partition else _in_spans)(
-        boundaries, starts, ends, leads, len(batch.buffer)
-    )
+        keep = np.repeat(boundaries.known, np.diff(edges))
+        starts, ends, leads = starts[keep], ends[keep], leads[keep]
+        edges = _running(np.where(boundaries.known, np.diff(edges), 0).astype(np.int32))
+    count = _in_partition if boundaries.partition else _in_spans
+    overlaps, whole = count(boundaries, starts, ends, leads, len(batch.buffer))
     overlaps = np.maximum(overlaps, 1)
-
-    def per_document(weights: npt.NDArray[Any] | None = None) -> IntArray:
-        return np.bincount(document, weights, minlength=len(batch.ids)).astype(np.int64)
-
     return {
-        "words": per_document(),
-        "word_tokens": per_document(overlaps),
-        "continued_words": per_document(overlaps > 1),
-        "single_token_words": per_document(whole),
+        "words": np.diff(edges),
+        "word_tokens": np.diff(_running(overlaps)[edges]),
+        "continued_words": np.diff(np.searchsorted(np.flatnonzero(overlaps > 1), edges)),
+        "single_token_words": np.diff(np.searchsorted(np.flatnonzero(whole), edges)),
     }
 
 
 def _in_partition(
     boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
-) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Look each word's first and last byte up in the token that holds every byte."""
-    lengths = boundaries.ends - boundaries.starts
+    lengths = (boundaries.ends - boundaries.starts).astype(np.int32)
     token_of_byte = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     if len(token_of_byte) != n_bytes:
         raise AssertionError("a partition covers every byte")
     first = token_of_byte[starts]
-    overlaps = token_of_byte[ends - 1] - first + 1
+    overlaps = token_of_byte[ends - 1] - first + np.int32(1)
     whole = (overlaps == 1) & (boundaries.starts[first] >= leads) & (boundaries.ends[first] == ends)
-    return overlaps.astype(np.int64), whole
+    return overlaps, whole
 
 
 def _in_spans(

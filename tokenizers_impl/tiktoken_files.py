@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.cache import cache_folder
 from bench.errors import TokenizerError
 from tokenizers_impl import samples
 
@@ -151,10 +152,7 @@ def _is_right(folder: Path, blob: Blob) -> bool:
 
 def staging_folder() -> Path:
     """The part of tokbench's cache that is laid out as a cache of tiktoken."""
-    import platformdirs
-
-    cache = os.environ.get("TOKBENCH_CACHE") or platformdirs.user_cache_dir("tokbench")
-    return Path(cache) / "tiktoken"
+    return cache_folder("tiktoken")
 
 
 def _stage(blob: Blob, content: bytes) -> None:

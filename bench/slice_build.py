@@ -7,114 +7,82 @@ held in memory a batch at a time; joined rows are one document, which is held wh
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import metadata
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from bench import read_files, read_hub, sampling, segment
-from bench.cache import cache_folder
-from bench.corpora import Corpus, FilesCorpus, HuggingFaceCorpus, BuiltinCorpus, canonical
+from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
 from bench.errors import CorpusError
+from bench.model import IntArray
 from bench.rows import Document, Reading, Tally, documents
-from bench.slices import FORMAT, METADATA_KEY, ContentHash, Slice, SliceMeta, is_intact, open_slice
+from bench.slice_file import METADATA_KEY, ContentHash, Slice, SliceMeta, record_batches
 
 BATCH_BYTES = 2**20
 BATCH_ROWS = 4096
 
 
-def materialise(
-    name: str, entry: HuggingFaceCorpus | FilesCorpus | BuiltinCorpus, language_key: str, folder: Path
-) -> Slice:
-    """Return the slice of one language of a corpus entry, built where it is missing or damaged.
+class Watch(Protocol):
+    """Counts time by section; a section inside another is not counted there."""
 
-    Relative paths start from `folder`. Raises `CorpusError` that names corpus and language.
-    """
-    with _named(name, language_key):
-        target = cache_folder("slices") / f"{_file_name(name, entry, language_key, folder)}.arrow"
-        found = _find(target)
-        return found if found is not None else _build(name, entry, language_key, folder, target)
+    def section(self, name: str) -> AbstractContextManager[None]:
+        """Count the block under a name."""
+
+
+class NoWatch:
+    """Counts nothing."""
+
+    def section(self, name: str) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+
+def build(name: str, entry: AnyCorpus, key: str, folder: Path, target: Path, watch: Watch) -> Slice:
+    """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read."""
+    with _building(target) as place:
+        reading, tally = _read(entry, key, folder), Tally()
+        staged = _stage(reading, entry, tally, place / "rows.arrow")
+        reason = _why_no_words(staged, entry)
+        batches = _batches(staged, entry, watch, with_words=reason is None)
+        content = _write_content(batches, place / "content.arrow", reason)
+        meta = _meta(name, entry, key, reading, tally, content)
+        return _finish(content, meta, target)
+
+
+def restrict(whole: Slice, rows: IntArray, target: Path) -> Slice:
+    """Write a slice of some rows of another, in the order given."""
+    with _building(target) as place:
+        batches = _taken(whole.path, rows)
+        content = _write_content(batches, place / "content.arrow", whole.meta.words_reason)
+        note = f"cut to the {len(rows):,} of {whole.meta.documents:,} ids that all languages have"
+        meta = replace(whole.meta, notes=(*whole.meta.notes, note), **content.facts())
+        return _finish(content, meta, target)
 
 
 @contextmanager
-def _named(name: str, key: str) -> Iterator[None]:
-    try:
-        yield
-    except CorpusError as exc:
-        raise CorpusError(f"corpus {name!r}, language {key!r}: {exc}") from exc.__cause__
-    except OSError as exc:
-        raise CorpusError(
-            f"corpus {name!r}, language {key!r}: cannot write its slice: {exc.strerror or exc}; "
-            "set TOKBENCH_CACHE to a folder with room"
-        ) from exc
+def _building(target: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=target.parent) as place:
+        yield Path(place)
 
 
-def _find(path: Path) -> Slice | None:
-    import pyarrow as pa
-
-    try:
-        found = open_slice(path)
-        return found if is_intact(found) else None
-    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError, CorpusError):
-        return None  # missing, cut short or overwritten: built again all the same
+def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
+    """Write the content once more behind its metadata, which an Arrow file has at its start."""
+    finished = content.path.with_name("slice.arrow")
+    _write(finished, _schema(meta), record_batches(content.path))
+    finished.replace(target)
+    return Slice(path=target, meta=meta)
 
 
-def _file_name(name: str, entry: Any, key: str, folder: Path) -> str:
-    """Return a name that differs whenever the content may: readable first, then the hash."""
-    asked = {
-        "format": FORMAT,
-        "corpus": name,
-        "entry": canonical(entry, key),
-        "language": [entry.resolved()[key].tag, entry.resolved()[key].script],
-        "files": _local_files(entry, key, folder),
-        "versions": _versions(entry),
-    }
-    text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
-    readable = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{name}-{key}")[:60]
-    return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-
-
-def _local_files(entry: Any, key: str, folder: Path) -> list[tuple[str, str]]:
-    if isinstance(entry, HuggingFaceCorpus):
-        return read_hub.local_sha256(entry, key, folder)
-    files = read_files.source_files(entry, key, folder)
-    return [(file.part, read_files.file_sha256(file.path)) for file in files]
-
-
-def _versions(entry: Corpus) -> dict[str, str]:
-    versions = segment.versions() if entry.kind == "natural" else {}
-    if isinstance(entry, HuggingFaceCorpus):
-        versions = {**versions, "datasets": metadata.version("datasets")}
-    return versions
-
-
-def _read(entry: Any, key: str, folder: Path) -> Reading:
+def _read(entry: AnyCorpus, key: str, folder: Path) -> Reading:
     if isinstance(entry, HuggingFaceCorpus):
         return read_hub.read(entry, key, folder)
     return read_files.read(entry, key, folder)
-
-
-def _build(name: str, entry: Any, key: str, folder: Path, target: Path) -> Slice:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=target.parent) as place:
-        reading, tally = _read(entry, key, folder), Tally()
-        staged = _stage(reading, entry, tally, Path(place) / "rows.arrow")
-        content = _write_content(staged, entry, Path(place) / "content.arrow")
-        meta = _meta(name, entry, key, reading, tally, content)
-        finished = Path(place) / "slice.arrow"
-        _write(finished, _schema(meta), _record_batches(content.path))
-        finished.replace(target)
-    return Slice(path=target, meta=meta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +102,8 @@ def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged
     if not len(kept):
         skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
         raise CorpusError(
-            f"no documents: {tally.seen:,} rows read" + (f" ({skipped} skipped)" if skipped else "")
+            f"no documents: {tally.seen:,} rows read"
+            + (f" ({skipped} skipped)" if skipped else "")
             + f", rule: {sampling.describe(entry)}; check the text column, the files and the limit"
         )
     return _Staged(path=path, kept=kept, parts=reading.parts)
@@ -181,7 +150,10 @@ def _staging_batch(rows: list[Document]) -> Any:
 
     columns = zip(*rows, strict=True)
     return pa.record_batch(
-        [pa.array(column, field.type) for column, field in zip(columns, _staging_schema(), strict=True)],
+        [
+            pa.array(column, field.type)
+            for column, field in zip(columns, _staging_schema(), strict=True)
+        ],
         schema=_staging_schema(),
     )
 
@@ -194,18 +166,9 @@ def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
             writer.write_batch(batch.replace_schema_metadata(schema.metadata))
 
 
-def _record_batches(path: Path) -> Iterator[Any]:
-    import pyarrow as pa
-
-    with pa.memory_map(str(path)) as source:
-        reader = pa.ipc.open_file(source)
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i)
-
-
 def _kept_rows(staged: _Staged) -> Iterator[Document]:
     first = 0
-    for batch in _record_batches(staged.path):
+    for batch in record_batches(staged.path):
         inside = staged.kept[(staged.kept >= first) & (staged.kept < first + batch.num_rows)]
         columns = (column.to_pylist() for column in batch.take(inside - first).columns)
         yield from map(Document._make, zip(*columns, strict=True))
@@ -242,25 +205,44 @@ class _Content(NamedTuple):
     words: int | None
     words_reason: str | None
 
+    def facts(self) -> dict[str, Any]:
+        """Return the fields that the metadata has too."""
+        return {name: value for name, value in self._asdict().items() if name != "path"}
 
-def _write_content(staged: _Staged, entry: Corpus, path: Path) -> _Content:
-    reason = _why_no_words(staged, entry)
+
+def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _Content:
     digest, totals = ContentHash(), np.zeros(4, np.int64)
 
-    def batches() -> Iterator[Any]:
-        seen: set[str] = set()
-        for chunk in _chunks(_final(staged, entry)):
-            _refuse_doubles(chunk, seen, entry)
-            batch = _batch(chunk, with_words=reason is None)
+    def counted() -> Iterator[Any]:
+        for batch in batches:
             digest.add_batch(batch)
             totals[:] += _totals(batch)
             yield batch
 
-    _write(path, _schema(None), batches())
+    _write(path, _schema(None), counted())
     documents_, bytes_, characters, words = totals.tolist()
     return _Content(
         path, *digest.values(), documents_, bytes_, characters, None if reason else words, reason
     )
+
+
+def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) -> Iterator[Any]:
+    seen: set[str] = set()
+    for chunk in _chunks(_final(staged, entry)):
+        _refuse_doubles(chunk, seen, entry)
+        texts = [row.text for row in chunk]
+        with watch.section("words"):
+            words = _word_columns(texts) if with_words else _no_words(len(texts))
+        yield _batch(chunk, words)
+
+
+def _taken(path: Path, rows: IntArray) -> Iterator[Any]:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(list(record_batches(path)))
+    for start in range(0, len(rows), BATCH_ROWS):
+        some = table.take(rows[start : start + BATCH_ROWS]).combine_chunks()
+        yield from some.to_batches()
 
 
 def _why_no_words(staged: _Staged, entry: Corpus) -> str | None:
@@ -309,21 +291,26 @@ def _schema(meta: SliceMeta | None) -> Any:
     )
 
 
-def _batch(rows: list[Document], *, with_words: bool) -> Any:
+def _batch(rows: list[Document], words: list[Any]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [row.text for row in rows]
-    text = pa.array(texts, pa.large_string())
+    text = pa.array([row.text for row in rows], pa.large_string())
     columns = [
         pa.array([row.id for row in rows], pa.string()),
         text,
         pa.array([row.bytes for row in rows], pa.int64()),
         pc.utf8_length(text).cast(pa.int64()),
-        *(_word_columns(texts) if with_words else [pa.nulls(len(rows), pa.list_(pa.int32()))] * 3),
+        *words,
         pa.array([row.cluster for row in rows], pa.string()),
     ]
     return pa.record_batch(columns, schema=_schema(None))
+
+
+def _no_words(n: int) -> list[Any]:
+    import pyarrow as pa
+
+    return [pa.nulls(n, pa.list_(pa.int32()))] * 3
 
 
 def _word_columns(texts: list[str]) -> list[Any]:
@@ -364,7 +351,7 @@ def _meta(
         sources=reading.sources,
         segmenter=segment.segmenter() if content.words is not None else None,
         notes=(*reading.notes, *_notes(reading, content)),
-        **{field: value for field, value in content._asdict().items() if field != "path"},
+        **content.facts(),
     )
 
 

@@ -1,0 +1,291 @@
+"""The file of a slice: its columns, its metadata, its hashes, and how it is read.
+
+A slice is an Arrow IPC file of record batches, memory-mapped when read: id, text, bytes,
+characters, word_start, word_end, word_lead (bytes within the document), cluster.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.errors import CorpusError
+from bench.model import IntArray, Kind
+
+FORMAT = 1
+"""Version of the file's layout; a change of it makes all slices be built again."""
+
+METADATA_KEY = b"tokbench"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceMeta:
+    """What a slice is and what it was made of. It holds no clock, no host and no absolute path."""
+
+    corpus: str
+    language: str
+    tag: str | None
+    script: str | None
+    kind: Kind
+    parallel: bool
+    pivot: str | None
+    missing_ids: str
+    """Rule of a parallel corpus for ids that some language lacks: refuse or intersect."""
+    sha256: str
+    """Over ids and texts in order, each behind its length in bytes."""
+    columns_sha256: str
+    """Over the other columns: lets damage to them be seen."""
+    documents: int
+    bytes: int
+    """UTF-8 bytes of the texts as tokenizers get them."""
+    characters: int
+    """Code points."""
+    words: int | None
+    words_reason: str | None
+    """Why words are undefined; None where they are defined."""
+    segmenter: str | None
+    rows_seen: int
+    rows_skipped: Mapping[str, int]
+    """Rows without a text, by reason."""
+    rows_asked: str
+    """The sampling rule."""
+    unit: str
+    """What one row was: row, line, paragraph or document."""
+    line_ends: str | None
+    """For text files: whether the line end that closes a unit was kept or stripped."""
+    join: Mapping[str, str] | None
+    """What was put between rows to make one document of them; None where rows are documents."""
+    bytes_in_files: int | None
+    """Size of the files read, where they are plain text."""
+    sources: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    format: int = FORMAT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metadata as what JSON has: mappings, lists, text, numbers."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the metadata as JSON, the same text for the same values."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | builtins.bytes) -> Self:
+        """Read what `to_json` wrote; `ValueError` or `TypeError` where it is something else."""
+        values = json.loads(text)
+        known = {field.name for field in fields(cls)}
+        if not isinstance(values, dict) or values.get("format") != FORMAT or set(values) != known:
+            raise ValueError("not the metadata of a slice of this version")
+        return cls(
+            **{**values, "notes": tuple(values["notes"]), "sources": tuple(values["sources"])}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceBatch:
+    """Some of a slice's documents, in order; n of them, in about 1 MiB or at most 4,096."""
+
+    first_row: int
+    """Row of the first document within the slice."""
+    ids: list[str]
+    texts: list[str]
+    buffer: npt.NDArray[np.uint8]
+    """The documents' UTF-8, one after the other, not copied from the mapped file."""
+    offsets: IntArray
+    """Document i is ``buffer[offsets[i]:offsets[i + 1]]``; shape (n + 1,)."""
+    characters: IntArray
+    """Code points of each document; shape (n,)."""
+    word_starts: IntArray | None
+    """Positions in `buffer`; shape (words,). All four are None where words are undefined."""
+    word_ends: IntArray | None
+    """One past the last byte of each word."""
+    word_leads: IntArray | None
+    """Where the white space directly before each word begins."""
+    word_offsets: IntArray | None
+    """Words of document i are ``word_offsets[i]:word_offsets[i + 1]``; shape (n + 1,)."""
+
+    def part(self, start: int, stop: int | None) -> SliceBatch:
+        """Return documents ``start:stop`` as a batch of their own."""
+        stop = len(self.ids) if stop is None else stop
+        first, last = int(self.offsets[start]), int(self.offsets[stop])
+        words = self._part_of_words(start, stop, first)
+        return SliceBatch(
+            first_row=self.first_row + start,
+            ids=self.ids[start:stop],
+            texts=self.texts[start:stop],
+            buffer=self.buffer[first:last],
+            offsets=self.offsets[start : stop + 1] - first,
+            characters=self.characters[start:stop],
+            **words,
+        )
+
+    def _part_of_words(self, start: int, stop: int, first: int) -> dict[str, IntArray | None]:
+        spans = {name: getattr(self, name) for name in ("word_starts", "word_ends", "word_leads")}
+        if self.word_offsets is None:
+            return {**spans, "word_offsets": None}
+        offsets = self.word_offsets[start : stop + 1]
+        inside = slice(int(offsets[0]), int(offsets[-1]))
+        return {
+            **{name: values[inside] - first for name, values in spans.items()},
+            "word_offsets": offsets - offsets[0],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """One corpus in one language. It holds a path only, so it travels to workers at no cost."""
+
+    path: Path
+    meta: SliceMeta
+
+    def batches(self) -> Iterator[SliceBatch]:
+        """Yield all documents in order, a batch at a time."""
+        first_row = 0
+        for batch in record_batches(self.path):
+            yield _slice_batch(batch, first_row)
+            first_row += batch.num_rows
+
+    def document_ids(self) -> list[str]:
+        """Return all ids in order."""
+        return [id for batch in record_batches(self.path) for id in batch.column("id").to_pylist()]
+
+    def column(self, name: str) -> IntArray:
+        """Return ``bytes`` or ``characters`` of every document; shape (documents,)."""
+        parts = [batch.column(name).to_numpy() for batch in record_batches(self.path)]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+    def clusters(self) -> list[str] | None:
+        """Return the cluster of every document, or None where no document has one.
+
+        A document without one among others stands for itself, under a name made of its id.
+        """
+        found = [c for b in record_batches(self.path) for c in b.column("cluster").to_pylist()]
+        if all(cluster is None for cluster in found):
+            return None
+        named = zip(self.document_ids(), found, strict=True)
+        return [f"document {id}" if cluster is None else cluster for id, cluster in named]
+
+    def word_counts(self) -> IntArray | None:
+        """Return the words of every document, or None where undefined; shape (documents,)."""
+        if self.meta.words is None:
+            return None
+        parts = [
+            np.diff(batch.column("word_start").offsets.to_numpy())
+            for batch in record_batches(self.path)
+        ]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+
+def open_slice(path: Path) -> Slice:
+    """Open a slice by its path without checking what it holds."""
+    reader = _open(path)
+    return Slice(path=path, meta=SliceMeta.from_json(reader.schema.metadata[METADATA_KEY]))
+
+
+def is_intact(slice_: Slice) -> bool:
+    """Return whether a slice still holds what its metadata says; every byte of it is read."""
+    digest = ContentHash()
+    for batch in record_batches(slice_.path):
+        batch.validate(full=True)
+        digest.add_batch(batch)
+    return digest.values() == (slice_.meta.sha256, slice_.meta.columns_sha256)
+
+
+class ContentHash:
+    """The two hashes of a slice's content, neither of which depends on how it is batched."""
+
+    def __init__(self) -> None:
+        self._texts = hashlib.sha256()
+        self._columns = [hashlib.sha256() for _ in range(5)]
+
+    def add_batch(self, batch: Any) -> None:
+        """Take in a record batch of a slice."""
+        for id, text in zip(_as_bytes(batch, "id"), _as_bytes(batch, "text"), strict=True):
+            self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
+        values = [json.dumps(batch.column("cluster").to_pylist())[1:-1].encode() + b","]
+        values.append(batch.column("characters").to_numpy().tobytes())
+        if batch.column("word_start").null_count == 0:
+            columns = [batch.column(f"word_{name}") for name in ("start", "end", "lead")]
+            values += [column.flatten().to_numpy().tobytes() for column in columns]
+        for digest, value in zip(self._columns, values, strict=False):
+            digest.update(value)
+
+    def values(self) -> tuple[str, str]:
+        """Return the hash over ids and texts, and the hash over all other columns."""
+        parts = b"".join(digest.digest() for digest in self._columns)
+        return self._texts.hexdigest(), hashlib.sha256(parts).hexdigest()
+
+
+def _as_bytes(batch: Any, name: str) -> list[bytes]:
+    import pyarrow as pa
+
+    return list(batch.column(name).cast(pa.large_binary()).to_pylist())
+
+
+def _open(path: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.ipc.open_file(pa.memory_map(str(path)))
+
+
+def record_batches(path: Path) -> Iterator[Any]:
+    """Yield the Arrow record batches of a slice, mapped and not copied."""
+    import pyarrow as pa
+
+    try:
+        reader = _open(path)
+    except (OSError, pa.ArrowInvalid) as exc:
+        raise CorpusError(
+            f"the slice {path.name} is gone or damaged; run again and it is built anew"
+        ) from exc
+    for i in range(reader.num_record_batches):
+        yield reader.get_batch(i)
+
+
+def _slice_batch(batch: Any, first_row: int) -> SliceBatch:
+    text = batch.column("text")
+    buffer, offsets = _utf8(text)
+    starts, ends, leads, word_offsets = _words(batch, offsets)
+    return SliceBatch(
+        first_row=first_row,
+        ids=batch.column("id").to_pylist(),
+        texts=text.to_pylist(),
+        buffer=buffer,
+        offsets=offsets,
+        characters=batch.column("characters").to_numpy().astype(np.int64),
+        word_starts=starts,
+        word_ends=ends,
+        word_leads=leads,
+        word_offsets=word_offsets,
+    )
+
+
+def _utf8(text: Any) -> tuple[npt.NDArray[np.uint8], IntArray]:
+    """Return the bytes of a text column without a copy, and where each value lies in them."""
+    _, offsets_buffer, data = text.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64)[text.offset : text.offset + len(text) + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    bytes_ = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return bytes_[first:last], offsets - first
+
+
+def _words(
+    batch: Any, offsets: IntArray
+) -> tuple[IntArray | None, IntArray | None, IntArray | None, IntArray | None]:
+    if batch.column("word_start").null_count:
+        return None, None, None, None
+    word_offsets = batch.column("word_start").offsets.to_numpy().astype(np.int64)
+    document = np.repeat(offsets[:-1], np.diff(word_offsets))
+    start, end, lead = (
+        batch.column(f"word_{name}").flatten().to_numpy() + document
+        for name in ("start", "end", "lead")
+    )
+    return start, end, lead, word_offsets - word_offsets[0]
