@@ -101,6 +101,8 @@ def _read(model: bytes, source: str) -> tuple[ModelFacts, Any]:
     import sentencepiece
 
     try:
+        if not model:  # the library takes it, and then answers every question with 0
+            raise ValueError("it is empty")
         facts = read_facts(model)
         return facts, sentencepiece.SentencePieceProcessor(model_proto=model)
     except (ValueError, RuntimeError, OSError) as exc:

@@ -80,7 +80,9 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module", params=IMPLEMENTATIONS)
-def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+def tokenizer(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Tokenizer:
     """Each implementation in turn, built once."""
     places = Places(request=request, tmp=tmp_path_factory.mktemp("alone"))
     built = IMPLEMENTATIONS[request.param](places)
