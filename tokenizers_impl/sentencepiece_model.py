@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from bench.errors import TokenizerError
 from bench.model import Fingerprint, Ids, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
@@ -59,7 +61,9 @@ class SentencePieceTokenizer:
         """Return the texts by the library's decoder; an unknown token becomes " ⁇ "."""
         if not ids:
             return []
-        texts: list[str] = self.library.decode(list(ids), num_threads=1)
+        # The library reads the memory of an array, and some types (8 bits) come out wrong.
+        documents = [i if isinstance(i, list) else np.asarray(i, np.int32) for i in ids]
+        texts: list[str] = self.library.decode(documents, num_threads=1)
         return texts
 
 
@@ -97,6 +101,8 @@ def _read(model: bytes, source: str) -> tuple[ModelFacts, Any]:
     import sentencepiece
 
     try:
+        if not model:  # the library takes it, and then answers every question with 0
+            raise ValueError("it is empty")
         facts = read_facts(model)
         return facts, sentencepiece.SentencePieceProcessor(model_proto=model)
     except (ValueError, RuntimeError, OSError) as exc:
@@ -129,7 +135,7 @@ def _fingerprint(
     every = list(range(len(pieces)))
     return Fingerprint.of(
         vocabulary=[piece.encode() for piece in pieces],
-        scores=library.get_score(every),
+        scores=np.asarray(library.get_score(every), "<f4").tobytes(),
         special_tokens={
             "control": list(control),
             "unknown": [i for i, yes in enumerate(library.is_unknown(every)) if yes],

@@ -83,6 +83,8 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _varint(message: bytes, position: int) -> tuple[int, int]:
     """The number at a position, seven bits a byte, and the position after it."""
+    if position < len(message) and message[position] < 0x80:  # nearly all are this short
+        return message[position], position + 1
     value = shift = 0
     while position < len(message):
         byte = message[position]

@@ -98,12 +98,23 @@ def load_encoding(name: EncodingName) -> Any:
 
 
 def _folder_with(name: EncodingName, blobs: tuple[Blob, ...]) -> Path:
-    for folder in (_user_folder(blobs), _sample_folder(blobs), *_lenient_folders()):
-        if folder and all(_is_right(folder, blob) for blob in blobs):
+    for folder in _folders(blobs):
+        if all(_is_right(folder, blob) for blob in blobs):
             return folder
     for blob in blobs:
         _stage(blob, _download(name, blob))
     return staging_folder()
+
+
+def _folders(blobs: tuple[Blob, ...]) -> Iterator[Path]:
+    """Where to look, in order; each is asked for only when the ones before lack a file."""
+    if own := _user_folder(blobs):
+        yield own
+    if filled := _sample_folder(blobs):
+        yield filled
+    # Caches that no one named: a wrong file in them is passed over.
+    yield Path(tempfile.gettempdir()) / "data-gym-cache"
+    yield staging_folder()
 
 
 def _user_folder(blobs: tuple[Blob, ...]) -> Path | None:
@@ -135,11 +146,6 @@ def _sample_folder(blobs: tuple[Blob, ...]) -> Path | None:
         if sample and not _is_right(staging_folder(), blob):
             _stage(blob, samples.read(sample))
     return staging_folder()
-
-
-def _lenient_folders() -> tuple[Path, Path]:
-    """Caches that no one named: a wrong file in them is passed over."""
-    return Path(tempfile.gettempdir()) / "data-gym-cache", staging_folder()
 
 
 def _is_right(folder: Path, blob: Blob) -> bool:

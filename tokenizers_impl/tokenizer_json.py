@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bench.model import Fingerprint, Vocabulary
 from tokenizers_impl import byte_alphabet
 
@@ -307,7 +309,7 @@ def fingerprint(spec: Spec, options: Mapping[str, Any]) -> Fingerprint:
     if model.get("merges") is not None:
         parts["merges"] = [_merge(pair) for pair in model["merges"]]
     if isinstance(model["vocab"], list):
-        parts["scores"] = [score for _piece, score in model["vocab"]]
+        parts["scores"] = np.array([score for _piece, score in model["vocab"]], "<f8").tobytes()
     return Fingerprint.of(**parts)
 
 
