@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 CONFIG = click.argument("config")
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY.KEY=VALUE", help="Change one value of the config."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY.KEY=VALUE",
+    help="Change one value of the config.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -95,7 +99,9 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 
     made = make_plan(_load(config, overrides))
     if as_json:
-        result_json({"name": made.name, "plan": made.sha256, "cells": [c._asdict() for c in made.cells]})
+        result_json(
+            {"name": made.name, "plan": made.sha256, "cells": [c._asdict() for c in made.cells]}
+        )
         return
     result(made.describe())
 
@@ -113,7 +119,10 @@ def validate(config: str, overrides: tuple[str, ...]) -> None:
 
 @main.command(name="list")
 @click.argument(
-    "what", type=click.Choice(["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "configs"])
+    "what",
+    type=click.Choice(
+        ["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "configs"]
+    ),
 )
 @AS_JSON
 def list_(what: str, as_json: bool) -> None:

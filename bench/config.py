@@ -155,7 +155,9 @@ def _read(path: str | Path) -> CommentedMap:
     except Exception as exc:  # ruamel raises plain ValueError and others on odd scalars
         raise ConfigError(f"{path}: not valid YAML: {exc}") from exc
     if not isinstance(document, CommentedMap):
-        raise ConfigError(f"{path}:1:1: the config must be a mapping with name, corpora, tokenizers")
+        raise ConfigError(
+            f"{path}:1:1: the config must be a mapping with name, corpora, tokenizers"
+        )
     return document
 
 
@@ -238,7 +240,7 @@ class _Where:
         """Drop what pydantic adds to a path that is not in the file (union tags, '[key]')."""
         node: Any = self.document
         for key in prefix:
-            node = node[key] if isinstance(node, Mapping | list) else None
+            node = node[key] if isinstance(node, Mapping) else None
         real: list[int | str] = []
         for position, key in enumerate(loc):
             inside = (isinstance(node, Mapping) and key in node) or (
@@ -342,9 +344,7 @@ def _train_entry(raw: dict[str, Any], loc: Loc, where: _Where) -> TrainEntry:
     return entry
 
 
-def _suites(
-    run: RunConfig, where: _Where, problems: list[str]
-) -> dict[str, plugins.SuitePlugin]:
+def _suites(run: RunConfig, where: _Where, problems: list[str]) -> dict[str, plugins.SuitePlugin]:
     chosen = run.suites or {name: {} for name in DEFAULT_SUITES}
     suites: dict[str, plugins.SuitePlugin] = {}
     for name, options in chosen.items():
@@ -383,7 +383,9 @@ def _check_names(
     for key, entry in entries.items():
         if isinstance(entry, TrainEntry) and entry.corpus not in run.corpora:
             at = where.at(("tokenizers", key, "train", "corpus"))
-            problems.append(f"{at}: there is no corpus {entry.corpus!r}{suggest(entry.corpus, run.corpora)}")
+            problems.append(
+                f"{at}: there is no corpus {entry.corpus!r}{suggest(entry.corpus, run.corpora)}"
+            )
     known = plugins.names(plugins.ReportPlugin)
     for position, name in enumerate(run.reports):
         if name not in known:

@@ -39,7 +39,9 @@ def message(text: str) -> None:
     sys.stderr.flush()
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> str:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
+) -> str:
     """Return an aligned plain-text table.
 
     >>> print(table(["name", "n"], [["a", "1"], ["bc", "10"]], right=[1]))

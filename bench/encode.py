@@ -278,7 +278,9 @@ def spells_special(batch: SliceBatch, spellings: frozenset[str]) -> IntArray:
     text = bytes(batch.buffer)
     heads = {spelling[:2] for spelling in spellings if spelling}
     present = {head for head in heads if head.encode("utf-8", "surrogatepass") in text}
-    wanted = [s for s in spellings if s[:2] in present and s.encode("utf-8", "surrogatepass") in text]
+    wanted = [
+        s for s in spellings if s[:2] in present and s.encode("utf-8", "surrogatepass") in text
+    ]
     for i, document in enumerate(batch.texts if wanted else ()):
         found[i] = any(spelling in document for spelling in wanted)
     return found

@@ -26,8 +26,10 @@ class Plan:
         groups: dict[tuple[str, str], list[str]] = {}
         for cell in self.cells:
             groups.setdefault((cell.tokenizer, cell.corpus), []).append(cell.language)
-        rows = [[tokenizer, corpus, str(len(languages)), ", ".join(languages)]
-                for (tokenizer, corpus), languages in groups.items()]
+        rows = [
+            [tokenizer, corpus, str(len(languages)), ", ".join(languages)]
+            for (tokenizer, corpus), languages in groups.items()
+        ]
         listed = table(["tokenizer", "corpus", "cells", "languages"], rows, right=[2])
         return f"{self.name}: {len(self.cells)} cells\n{listed}"
 
@@ -46,6 +48,4 @@ def make_plan(config: Config) -> Plan:
         "versions": library_versions(),
     }
     text = json.dumps(decides, sort_keys=True)
-    return Plan(
-        name=config.run.name, cells=cells, sha256=hashlib.sha256(text.encode()).hexdigest()
-    )
+    return Plan(name=config.run.name, cells=cells, sha256=hashlib.sha256(text.encode()).hexdigest())

@@ -10,7 +10,6 @@ tokbench ships and what a third party adds are found in the same way:
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
@@ -49,9 +48,9 @@ class LoadContext:
 class TokenizerPlugin(Plugin):
     """Options of one kind of tokenizer."""
 
-    @abstractmethod
     def load(self, context: LoadContext) -> Tokenizer:
         """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +73,9 @@ class TrainedModel:
 class TrainerPlugin(Plugin):
     """Options of one training algorithm."""
 
-    @abstractmethod
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Train on texts (they may be iterated more than once) and write into folder."""
+        raise NotImplementedError
 
 
 class SuitePlugin(Plugin):
@@ -88,25 +87,25 @@ class SuitePlugin(Plugin):
 class CountsSuite(SuitePlugin):
     """A suite whose values are pure functions of what has been counted."""
 
-    @abstractmethod
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
         """Return the values of every cell that has any."""
+        raise NotImplementedError
 
 
 class ClockSuite(SuitePlugin):
     """A suite that times tokenizers, alone on the machine, after everything is counted."""
 
-    @abstractmethod
     def measure(self, contest: Contest) -> Timed:
         """Time the tokenizers of a run against each other."""
+        raise NotImplementedError
 
 
 class ReportPlugin(Plugin):
     """Options of one kind of report."""
 
-    @abstractmethod
     def render(self, results: Results) -> Mapping[str, str]:
         """Return the text of each file to write, by file name."""
+        raise NotImplementedError
 
 
 P = TypeVar("P", bound=Plugin)

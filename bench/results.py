@@ -24,7 +24,16 @@ import pyarrow.parquet as pq
 
 from bench.errors import ResultsError
 from bench.model import Finding, Measurement
-from bench.tally import COLUMNS, LOSS_CAUSES, ROUND_TRIP, WORD_COLUMNS, Cell, CellKey, Tallies, Tally
+from bench.tally import (
+    COLUMNS,
+    LOSS_CAUSES,
+    ROUND_TRIP,
+    WORD_COLUMNS,
+    Cell,
+    CellKey,
+    Tallies,
+    Tally,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +104,7 @@ DOCUMENTS = pa.schema(
     ]
 )
 
+
 def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there.
 
@@ -115,20 +125,23 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that is strict (no NaN), sorted and readable."""
-    write_whole(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+    write_whole(
+        path,
+        json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+    )
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a Parquet file whole."""
     sink = io.BytesIO()
-    repeating = [f.name for f in table.schema if pa.types.is_string(f.type) and f.name != "document_id"]
+    repeating = [
+        f.name for f in table.schema if pa.types.is_string(f.type) and f.name != "document_id"
+    ]
     pq.write_table(table, sink, compression="zstd", compression_level=1, use_dictionary=repeating)
     write_whole(path, sink.getvalue())
 
 
-def measurement_rows(
-    measurements: Iterable[Measurement], tallies: Tallies
-) -> list[dict[str, Any]]:
+def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> list[dict[str, Any]]:
     """Return one row per measurement, sorted by key, with what identifies its inputs."""
     rows = [_measurement_row(m, tallies) for m in measurements]
     rows.sort(key=lambda row: [str(row[c] or "") for c in _SORT])
@@ -169,7 +182,9 @@ def _finite(value: float | None) -> float | None:
     if value is None:
         return None
     if not np.isfinite(value):
-        raise ResultsError(f"a metric gave {value}, which is no number; this is a fault of its suite")
+        raise ResultsError(
+            f"a metric gave {value}, which is no number; this is a fault of its suite"
+        )
     return float(value)
 
 
@@ -318,8 +333,14 @@ def digest_of(tables: Mapping[str, pa.Table]) -> str:
 def _column_sha256(column: pa.Array) -> bytes:
     digest = hashlib.sha256(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
     if pa.types.is_string(column.type) or pa.types.is_list(column.type):
-        lengths = pc.binary_length(column) if pa.types.is_string(column.type) else pc.list_value_length(column)
-        digest.update(pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        lengths = (
+            pc.binary_length(column)
+            if pa.types.is_string(column.type)
+            else pc.list_value_length(column)
+        )
+        digest.update(
+            pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
+        )
     if pa.types.is_string(column.type):
         digest.update(_text_bytes(column.drop_null()))
     elif pa.types.is_list(column.type):
@@ -327,17 +348,6 @@ def _column_sha256(column: pa.Array) -> bytes:
     else:
         digest.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
     return digest.digest()
-
-
-def digest_of(tables: Mapping[str, pa.Table]) -> str:
-    """Return one SHA-256 over the rows of several tables, whatever wrote them."""
-    digest = hashlib.sha256()
-    for name in sorted(tables):
-        digest.update(name.encode())
-        for column in tables[name].columns:
-            values = column.to_pylist()
-            digest.update(hashlib.sha256(json.dumps(values, allow_nan=False).encode()).digest())
-    return digest.hexdigest()
 
 
 def _text_bytes(column: pa.Array) -> memoryview:
@@ -428,9 +438,11 @@ def load_results(path: str | Path) -> Results:
     """
     results = Results(Path(path))
     if not (results.folder / "run.json").exists():
-        hint = "; the run is not finished: run its config again to complete it" if (
-            results.folder / "plan.json"
-        ).exists() else ""
+        hint = (
+            "; the run is not finished: run its config again to complete it"
+            if (results.folder / "plan.json").exists()
+            else ""
+        )
         raise ResultsError(f"{path}: is no finished run (no run.json){hint}")
     found = results.run.get("schema_version")
     if found != SCHEMA_VERSION:

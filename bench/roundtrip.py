@@ -125,9 +125,7 @@ def _without_unknown(
     return before, after
 
 
-def _drop(
-    ids: Ids, encoded: Encoded, document: int, unknown: npt.NDArray[np.bool_]
-) -> list[int]:
+def _drop(ids: Ids, encoded: Encoded, document: int, unknown: npt.NDArray[np.bool_]) -> list[int]:
     start = int(encoded.offsets[document])
     return [int(i) for place, i in enumerate(ids) if not unknown[start + place]]
 
@@ -306,7 +304,9 @@ def _added_token_at_difference(
     if not added or boundaries is None or not boundaries.known[i]:
         return None
     before = batch.texts[i]
-    at = sum(1 for _ in itertools.takewhile(lambda p: p[0] == p[1], zip(before, after, strict=False)))
+    at = sum(
+        1 for _ in itertools.takewhile(lambda p: p[0] == p[1], zip(before, after, strict=False))
+    )
     byte = int(batch.offsets[i]) + len(before[:at].encode())
     for token in range(int(encoded.offsets[i]), int(encoded.offsets[i + 1])):
         if boundaries.starts[token] <= byte < boundaries.ends[token]:

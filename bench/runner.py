@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from bench import plugins
 from bench.config import Config, TrainEntry
-from bench.corpora import Corpus
+from bench.corpora import AnyCorpus, Corpus
 from bench.environment import Stopwatch, describe, library_versions
 from bench.errors import InputError, Refusal, ResultsError, TokbenchError
 from bench.executors import Executor, Inline
@@ -161,7 +161,9 @@ class _Inputs:
                 found |= {(name, language): part for language, part in mine.items()}
         return found
 
-    def _materialise(self, name: str, entry: Corpus, language: str, mine: dict[str, Slice]) -> None:
+    def _materialise(
+        self, name: str, entry: AnyCorpus, language: str, mine: dict[str, Slice]
+    ) -> None:
         try:
             mine[language] = materialise(
                 name, entry, language, self.config.folder, watch=self.watch
@@ -173,19 +175,12 @@ class _Inputs:
         if not entry.parallel or not mine:
             return
         try:
-            alignment = check_parallel(list(mine.values()))
+            mine |= check_parallel(list(mine.values()))
         except Refusal as exc:
             self.progress.step(f"no premium on {name}: {exc}")
             self.refusals[name] = str(exc)
-            self.notes.append(Finding(kind="refusal", suite="multilingual", corpus=name, message=str(exc)))
-            return
-        if not alignment.complete:
-            dropped = ", ".join(f"{k} {n:,}" for k, n in alignment.dropped.items() if n)
-            text = (
-                f"premiums are over the {len(alignment.ids):,} ids that all languages have; "
-                f"left out of them: {dropped}"
-            )
-            self.notes.append(Finding(kind="note", suite="multilingual", corpus=name, message=text))
+            refusal = Finding(kind="refusal", suite="multilingual", corpus=name, message=str(exc))
+            self.notes.append(refusal)
 
     def _fail(self, corpus: str, language: str, reason: str) -> None:
         self.progress.step(f"corpus {corpus}, {language}: {reason}")
@@ -206,9 +201,7 @@ class _Inputs:
                 sources[key] = TokenizerSource(key=key, plugin=entry, folder=self.config.folder)
         return sources
 
-    def _train(
-        self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]
-    ) -> None:
+    def _train(self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]) -> None:
         wanted = entry.languages or tuple(self.config.run.corpora[entry.corpus].options())
         self.progress.step(f"tokenizer {key}: {entry.trainer} on {entry.corpus}")
         try:
@@ -291,9 +284,7 @@ def _tallies(
     return Tallies(
         cells=cells,
         tokenizers=facts,
-        corpora={
-            key: _corpus_facts(part, refusals.get(key[0])) for key, part in slices.items()
-        },
+        corpora={key: _corpus_facts(part, refusals.get(key[0])) for key, part in slices.items()},
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
@@ -313,7 +304,7 @@ def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
         pivot=meta.pivot,
         sha256=meta.sha256,
         document_ids=tuple(part.document_ids()),
-        clusters=tuple(c or "" for c in clusters) if any(clusters) else None,
+        clusters=None if clusters is None else tuple(c or "" for c in clusters),
         words_reason=meta.words_reason,
         parallel_refusal=refusal,
     )
@@ -402,7 +393,9 @@ def _write(
     if noisy or samples:
         rows = measurement_rows(noisy, tallies)
         write_parquet(folder / "throughput.parquet", table_of(rows, MEASUREMENTS))
-        write_parquet(folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples]))
+        write_parquet(
+            folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples])
+        )
     write_json(folder / "run.json", _run_json(config, plan, tallies, slices, tables))
 
 
@@ -432,7 +425,10 @@ def _run_json(
         "config": config.canonical(),
         "config_path": config.path,
         "plan": plan.sha256,
-        "policy": {"special_tokens": config.run.special_tokens, "lost_limit": config.run.lost_limit},
+        "policy": {
+            "special_tokens": config.run.special_tokens,
+            "lost_limit": config.run.lost_limit,
+        },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
         "versions": library_versions(),
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},

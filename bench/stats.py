@@ -9,7 +9,7 @@ and skew (BCa, Efron 1987); with more they are percentiles. All are 95 %, pointw
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,7 +94,7 @@ def make_units(facts: CorpusFacts, *, resamples: int, seed: int) -> Units:
     else:
         of_document, name = np.arange(n), "document"
     n_units = int(of_document.max()) + 1 if n else 0
-    owner = facts.corpus if facts.parallel else f"{facts.corpus}/{facts.language}"
+    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
     weights = draw_weights(max(n_units, 1), resamples, seed_of(seed, owner))
     return Units(
         of_document=of_document.astype(np.int64),
@@ -167,7 +167,7 @@ class Resampling:
     def units(self, corpus: str, language: str) -> Units:
         """Return the resampling units of a slice.
 
-        In a parallel corpus every language uses the pivot's units: the same id, the same weight.
+        In a parallel corpus row i is the same id in every language, and has the same weight.
         """
         key = corpus, language
         if key not in self._units:
@@ -175,17 +175,11 @@ class Resampling:
         return self._units[key]
 
     def _make_units(self, facts: CorpusFacts) -> Units:
-        pivot = self._tallies.corpora.get((facts.corpus, facts.pivot or ""))
-        place = {} if pivot is None else {name: i for i, name in enumerate(pivot.document_ids)}
-        alone = pivot is None or pivot.language == facts.language or not facts.parallel
-        if alone or place.keys() != set(facts.document_ids):
-            tallies = self._tallies
-            return make_units(facts, resamples=tallies.resamples, seed=tallies.seed)
-        units = self.units(facts.corpus, facts.pivot or "")
-        if facts.document_ids == tuple(place):
-            return units
-        order = np.array([place[name] for name in facts.document_ids], np.int64)
-        return replace(units, of_document=units.of_document[order], one_each=False)
+        tallies = self._tallies
+        pivot = tallies.corpora.get((facts.corpus, facts.pivot or ""))
+        if facts.aligned and pivot is not None and pivot.language != facts.language:
+            return self.units(facts.corpus, pivot.language)
+        return make_units(facts, resamples=tallies.resamples, seed=tallies.seed)
 
     def unit_totals(self, cell: Cell, column: str) -> FloatArray:
         """Return a column added up per unit, shape (n_units,); failed documents count nothing."""

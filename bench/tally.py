@@ -171,6 +171,11 @@ class CorpusFacts:
     parallel_refusal: str | None = None
     """Why a corpus declared parallel is not, None where its ids agree."""
 
+    @property
+    def aligned(self) -> bool:
+        """Whether row i is the same document in every language of the corpus."""
+        return self.parallel and self.parallel_refusal is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:

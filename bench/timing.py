@@ -13,8 +13,9 @@ import multiprocessing
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
@@ -46,7 +47,7 @@ class Contest:
     """What a clock suite works on: tokenizers, and the documents of each corpus."""
 
     tokenizers: Mapping[str, TokenizerSource]
-    texts: Mapping[str, Sequence[str]]
+    texts: Mapping[str, Iterable[str]]
     seed: int
     progress: Callable[[str], None]
 
@@ -75,39 +76,30 @@ def take_turns(
     workers = {name: _Worker(name, source) for name, source in contest.tokenizers.items()}
     samples: list[Sample] = []
     failures: list[Failure] = []
+
+    def guarded(name: str, action: Callable[[], None]) -> None:
+        if name in workers:
+            try:
+                action()
+            except TokbenchError as exc:
+                workers.pop(name).stop()
+                failures.append(Failure(tokenizer=name, reason=str(exc)))
+
     try:
         for name, worker in list(workers.items()):
-            _guarded(workers, failures, name, lambda worker=worker: worker.start(contest.texts))
+            guarded(name, partial(worker.start, contest.texts))
         order = random.Random(contest.seed)
         for number in range(warm_ups + rounds):
             contest.progress(f"timing round {number + 1} of {warm_ups + rounds}")
-            turns = [(name, corpus) for name in workers for corpus in contest.texts]
+            turns = [(worker, corpus) for worker in workers.values() for corpus in contest.texts]
             order.shuffle(turns)
-            for name, corpus in turns:
-                if name in workers:
-                    worker = workers[name]
-                    _guarded(
-                        workers,
-                        failures,
-                        name,
-                        lambda w=worker, c=corpus: samples.extend(
-                            w.turn(c, number, warm_up=number < warm_ups)
-                        ),
-                    )
+            for worker, corpus in turns:
+                turn = partial(worker.turn, corpus, number, samples, warm_up=number < warm_ups)
+                guarded(worker.name, turn)
     finally:
         for worker in workers.values():
             worker.stop()
     return samples, failures
-
-
-def _guarded(
-    workers: dict[str, _Worker], failures: list[Failure], name: str, action: Callable[[], None]
-) -> None:
-    try:
-        action()
-    except TokbenchError as exc:
-        workers.pop(name).stop()
-        failures.append(Failure(tokenizer=name, reason=str(exc)))
 
 
 class _Worker:
@@ -119,7 +111,7 @@ class _Worker:
         self._connection: Connection | None = None
         self._process: Any = None
 
-    def start(self, texts: Mapping[str, Sequence[str]]) -> None:
+    def start(self, texts: Mapping[str, Iterable[str]]) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, self._source), daemon=True)
@@ -127,8 +119,8 @@ class _Worker:
         theirs.close()
         self._ask({corpus: list(documents) for corpus, documents in texts.items()})
 
-    def turn(self, corpus: str, number: int, *, warm_up: bool) -> list[Sample]:
-        return [
+    def turn(self, corpus: str, number: int, samples: list[Sample], *, warm_up: bool) -> None:
+        samples += [
             Sample(
                 tokenizer=self.name,
                 corpus=corpus,

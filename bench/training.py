@@ -99,7 +99,9 @@ def _train(
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
     except OSError as exc:
-        raise TrainingError(f"tokenizer {key}: cannot store the model in {folder.parent}: {exc}") from exc
+        raise TrainingError(
+            f"tokenizer {key}: cannot store the model in {folder.parent}: {exc}"
+        ) from exc
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return facts
@@ -113,7 +115,9 @@ def _run(key: str, trainer: TrainerPlugin, slices: Sequence[Slice], folder: Path
     except BaseException as exc:
         if not is_library_failure(exc):
             raise
-        raise TrainingError(f"tokenizer {key}: training failed: {type(exc).__name__}: {exc}") from exc
+        raise TrainingError(
+            f"tokenizer {key}: training failed: {type(exc).__name__}: {exc}"
+        ) from exc
 
 
 def _source(key: str, facts: Mapping[str, Any], folder: Path) -> TokenizerSource:

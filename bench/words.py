@@ -55,7 +55,9 @@ class Boundaries:
             running = _running(lengths)
         breached = excess != 0
         starts, ends = running[:-1], running[1:]
-        if breached.any():  # their tokens have no place; those of later documents move back to theirs
+        if (
+            breached.any()
+        ):  # their tokens have no place; those of later documents move back to theirs
             shift = np.repeat(batch.offsets[:-1] - running[encoded.offsets[:-1]], encoded.lengths)
             starts, ends = starts + shift, ends + shift
         whole = not breached.any()
@@ -101,10 +103,8 @@ def _without_prefix(
     first = encoded.offsets[:-1]
     some = (encoded.lengths > 0) & (excess == 1)
     vocabulary = tokenizer.vocabulary
-    starts_with_space = np.fromiter(
-        (bool(b) and b[:1] == b" " for b in map(vocabulary.token_bytes.__getitem__, encoded.ids[first[some]].tolist())),
-        np.bool_,
-    )
+    first_bytes = [vocabulary.token_bytes[i] or b"" for i in encoded.ids[first[some]].tolist()]
+    starts_with_space = np.array([content[:1] == b" " for content in first_bytes], np.bool_)
     some[some] = starts_with_space
     lengths = lengths.copy()
     lengths[first[some]] -= 1

@@ -32,7 +32,8 @@ class View:
     @cached_property
     def rows(self) -> list[Row]:
         """All measurements, exact ones first; `params` is parsed."""
-        rows = self.results.measurements.to_pylist() + self.results.throughput.to_pylist()
+        rows: list[Row] = self.results.measurements.to_pylist()
+        rows += self.results.throughput.to_pylist()
         for row in rows:
             row["params"] = json.loads(row["params"])
         return rows

@@ -176,7 +176,9 @@ def why_unranked(cell: Cell, tallies: Tallies) -> str | None:
         return "not ranked: no tokens"
     lost = tallies.lost_share(cell)
     if lost is not None and lost > tallies.lost_limit:
-        return f"not ranked: {lost:.1%} of the text's bytes are lost (limit {tallies.lost_limit:.0%})"
+        return (
+            f"not ranked: {lost:.1%} of the text's bytes are lost (limit {tallies.lost_limit:.0%})"
+        )
     return None
 
 

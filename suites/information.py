@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bench.model import Finding, Measurement, MetricSpec
+from bench.model import Finding, IntArray, Measurement, MetricSpec
 from bench.plugins import CountsSuite
 from bench.tally import Tallies
 
@@ -27,16 +27,14 @@ class Information(CountsSuite):
 
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
         """Return the share of entries seen in every cell and in each corpus."""
-        seen: dict[tuple[str, str], list[np.ndarray]] = {}  # type: ignore[type-arg]
+        seen: dict[tuple[str, str], list[IntArray]] = {}
         tokens: dict[tuple[str, str], int] = {}
         for cell in tallies.counted():
             key = cell.key.tokenizer, cell.key.corpus
             seen.setdefault(key, []).append(cell.tally.histogram_ids)
             n_tokens = int(cell.tally.histogram_counts.sum())
             tokens[key] = tokens.get(key, 0) + n_tokens
-            yield _utilization(
-                tallies, *key, cell.key.language, cell.tally.histogram_ids, n_tokens
-            )
+            yield _utilization(tallies, *key, cell.key.language, cell.tally.histogram_ids, n_tokens)
         for (tokenizer, corpus), ids in seen.items():
             distinct = np.unique(np.concatenate(ids))
             yield _utilization(
@@ -49,7 +47,7 @@ def _utilization(
     tokenizer: str,
     corpus: str,
     language: str | None,
-    distinct: np.ndarray,  # type: ignore[type-arg]
+    distinct: IntArray,
     n_tokens: int,
 ) -> Measurement:
     facts = tallies.tokenizers[tokenizer]

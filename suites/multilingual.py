@@ -108,29 +108,17 @@ def _ratio(
     cell: Cell, pivot: Cell, column: str, tallies: Tallies
 ) -> tuple[float | None, Interval, int]:
     """Return the ratio of totals over the documents that both cells counted, and their number."""
-    whole = cell.status == pivot.status == "ok"
-    if whole and _same_documents(cell, pivot, tallies):
+    if cell.status == pivot.status == "ok":
         top, bottom, n = cell.tally.total(column), pivot.tally.total(column), cell.tally.n
         interval = tallies.resampling.ratio(cell, column, pivot, column)
         return (top / bottom if bottom else None), interval, n
-    mine, theirs = _by_id(cell, column, tallies), _by_id(pivot, column, tallies)
-    both = sorted(mine.keys() & theirs.keys())
-    return *tallies.resampling.paired_ratio(
-        cell.key.corpus,
-        np.array([mine[i] for i in both], np.float64),
-        np.array([theirs[i] for i in both], np.float64),
-    ), len(both)
-
-
-def _same_documents(cell: Cell, pivot: Cell, tallies: Tallies) -> bool:
-    mine, theirs = tallies.facts(cell.key).document_ids, tallies.facts(pivot.key).document_ids
-    return mine == theirs or set(mine) == set(theirs)
-
-
-def _by_id(cell: Cell, column: str, tallies: Tallies) -> dict[str, int]:
-    names = tallies.facts(cell.key).document_ids
-    rows, values = cell.tally.rows.tolist(), cell.tally.documents[column].tolist()
-    return {names[row]: value for row, value in zip(rows, values, strict=True)}
+    _, mine, theirs = np.intersect1d(
+        cell.tally.rows, pivot.tally.rows, assume_unique=True, return_indices=True
+    )
+    numerator = cell.tally.documents[column][mine].astype(np.float64)
+    denominator = pivot.tally.documents[column][theirs].astype(np.float64)
+    value, interval = tallies.resampling.paired_ratio(cell.key.corpus, numerator, denominator)
+    return value, interval, len(mine)
 
 
 def _measurement(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median, quantiles
 from typing import ClassVar
 
@@ -41,13 +42,8 @@ class Throughput(ClockSuite):
 
     def measure(self, contest: Contest) -> Timed:
         """Let the tokenizers take turns on each corpus, all its languages together."""
-        texts = {corpus: _cut(documents, self.max_bytes) for corpus, documents in contest.texts.items()}
-        contest = Contest(
-            tokenizers=contest.tokenizers,
-            texts=texts,
-            seed=contest.seed,
-            progress=contest.progress,
-        )
+        texts = {name: _cut(documents, self.max_bytes) for name, documents in contest.texts.items()}
+        contest = replace(contest, texts=texts)
         samples, failures = take_turns(contest, rounds=self.rounds, warm_ups=self.warm_ups)
         findings = [
             Finding(
@@ -59,14 +55,16 @@ class Throughput(ClockSuite):
             for failure in failures
         ]
         failed = {failure.tokenizer for failure in failures}
-        measurements = [m for m in _measurements(contest, samples) if m.tokenizer not in failed]
+        measurements = [
+            m for m in _measurements(contest, texts, samples) if m.tokenizer not in failed
+        ]
         return Timed(measurements=measurements, samples=samples, findings=findings)
 
 
-def _cut(documents: object, max_bytes: int) -> list[str]:
+def _cut(documents: Iterable[str], max_bytes: int) -> list[str]:
     """Return whole documents from the front until the limit is reached."""
     chosen, total = [], 0
-    for text in documents:  # type: ignore[attr-defined]
+    for text in documents:
         chosen.append(text)
         total += len(text.encode())
         if total >= max_bytes:
@@ -74,8 +72,10 @@ def _cut(documents: object, max_bytes: int) -> list[str]:
     return chosen
 
 
-def _measurements(contest: Contest, samples: list[Sample]) -> Iterator[Measurement]:
-    for corpus, documents in contest.texts.items():
+def _measurements(
+    contest: Contest, texts: Mapping[str, Sequence[str]], samples: Sequence[Sample]
+) -> Iterator[Measurement]:
+    for corpus, documents in texts.items():
         n_bytes = sum(len(text.encode()) for text in documents)
         n_characters = sum(map(len, documents))
         for tokenizer in contest.tokenizers:
