@@ -5,6 +5,7 @@ Only click is imported at the top, so that `tokbench --help` answers at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,8 @@ def main() -> None:
 @click.option("--quiet", is_flag=True, help="Print the result only.")
 def run(config: str, overrides: tuple[str, ...], output: Path, new: bool, quiet: bool) -> None:
     """Measure what CONFIG (a file, or the name of a ready config) asks for."""
+    # Threads that wait for work burn CPU time, and no product here is large enough to need them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from bench.environment import Stopwatch
 
     watch = Stopwatch()
