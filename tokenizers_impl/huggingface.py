@@ -92,6 +92,10 @@ def _text(content: bytes, source: str) -> str:
 def _bert_spec(text: str, options: HuggingFace) -> dict[str, Any]:
     """A vocab.txt as the tokenizer.json it stands for: one piece a line, ids counted from 0."""
     vocab = {line.rstrip(): i for i, line in enumerate(text.removesuffix("\n").split("\n"))}
+    if "[UNK]" not in vocab:
+        raise TokenizerError(
+            f"{options.file}: no line is [UNK], so this is not the vocab.txt of a BERT model"
+        )
     return {
         "version": "1.0",
         "added_tokens": [_bert_special(vocab[s], s) for s in _BERT_SPECIALS if s in vocab],

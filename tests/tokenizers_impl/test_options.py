@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +74,26 @@ def test_a_wrong_file_says_what_is_wrong_and_what_to_do(
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(TokenizerError, match=advice):
         plugin.load(LoadContext(folder=tmp_path))
+
+
+def test_a_text_file_that_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\n")
+    with pytest.raises(TokenizerError, match=r"notes.txt: no line is \[UNK\]"):
+        HuggingFace(file="notes.txt", lowercase=True).load(LoadContext(folder=tmp_path))
+
+
+def test_reading_the_options_imports_no_tokenizer_library() -> None:
+    modules = "huggingface, sentencepiece_model, tekken, tiktoken_encoding, characters, utf8_bytes"
+    code = (
+        f"from tokenizers_impl import {modules}; import sys; "
+        "print(sorted({'tokenizers', 'tiktoken', 'sentencepiece', 'huggingface_hub', 'requests'}"
+        " & set(sys.modules)))"
+    )
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_a_spec_holds_pattern_and_special_tokens(tmp_path: Path) -> None:
