@@ -15,6 +15,8 @@ and decomposition follow the Unicode version of the running Python.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -49,6 +51,45 @@ def split_character(character: str, options: BertOptions) -> str:
         character = "".join(c.lower() for c in character)
     pieces = "".join(map(_pre_tokenized, character))
     return f" {pieces} " if alone else pieces
+
+
+class CharacterMap(dict[int, str]):
+    """`split_character` as a table for `str.translate`, filled as characters are met.
+
+    >>> "Déjà-vu".translate(CharacterMap(BertOptions(lowercase=True))).split()
+    ['deja', '-', 'vu']
+    """
+
+    def __init__(self, options: BertOptions) -> None:
+        super().__init__()
+        self._options = options
+
+    def __missing__(self, code: int) -> str:
+        pieces = self[code] = split_character(chr(code), self._options)
+        return pieces
+
+
+def has_odd_separators(text: str) -> bool:
+    """Say whether `str.split` would cut where BERT does not, or does only without cleaning."""
+    return any(c in text for c in "\x0b\x0c\x1c\x1d\x1e\x1f\x85")
+
+
+def count_words(texts: Iterable[str], options: BertOptions) -> Counter[str]:
+    """Count normalized words; each distinct stretch between spaces is normalized once.
+
+    >>> sorted(count_words(["A bee, a bee"], BertOptions(lowercase=True)).items())
+    [(',', 1), ('a', 2), ('bee', 2)]
+    """
+    chunks: Counter[str] = Counter()
+    for text in texts:
+        chunks.update([text] if has_odd_separators(text) else text.split())
+    characters = CharacterMap(options)
+    words: Counter[str] = Counter()
+    for chunk, count in chunks.items():
+        for word in chunk.translate(characters).split(" "):
+            words[word] += count
+    del words[""]
+    return words
 
 
 def _pre_tokenized(character: str) -> str:

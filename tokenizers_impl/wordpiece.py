@@ -30,7 +30,12 @@ from bench.errors import TokenizerError
 from bench.model import Fingerprint, Ids, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
-from tokenizers_impl.bert_characters import BertOptions, split_character
+from tokenizers_impl.bert_characters import (
+    BertOptions,
+    CharacterMap,
+    has_odd_separators,
+    split_character,
+)
 
 PREFIX = "##"
 UNKNOWN = "[UNK]"
@@ -267,16 +272,13 @@ class _ChunkCache(dict[str, tuple[int, ...]]):
     LIMIT = 1 << 18
     LONGEST = 32
 
-    SEPARATORS_OF_PYTHON_ALONE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
-    """Where `str.split` cuts and BERT does not, or only without cleaning."""
-
     def __init__(self, words: _WordCache, options: BertOptions) -> None:
         super().__init__()
         self._words = words
-        self._characters = _CharacterMap(options)
+        self._characters = CharacterMap(options)
 
     def encode(self, text: str) -> list[int]:
-        if any(c in text for c in self.SEPARATORS_OF_PYTHON_ALONE):
+        if has_odd_separators(text):
             return list(self._ids(text))
         return list(chain.from_iterable(map(self.__getitem__, text.split())))
 
@@ -291,18 +293,6 @@ class _ChunkCache(dict[str, tuple[int, ...]]):
     def _ids(self, text: str) -> tuple[int, ...]:
         words = text.translate(self._characters).split(" ")
         return tuple(chain.from_iterable(map(self._words.__getitem__, words)))
-
-
-class _CharacterMap(dict[int, str]):
-    """`split_character` as a table for `str.translate`, filled as characters are met."""
-
-    def __init__(self, options: BertOptions) -> None:
-        super().__init__()
-        self._options = options
-
-    def __missing__(self, code: int) -> str:
-        pieces = self[code] = split_character(chr(code), self._options)
-        return pieces
 
 
 def _indexed(tokens: tuple[str, ...]) -> dict[str, int]:
@@ -382,6 +372,51 @@ def to_json(tokenizer: WordPieceTokenizer) -> str:
         "max_characters_per_word": tokenizer.max_characters_per_word,
         "special_tokens": tokenizer.special_tokens,
         "vocabulary": tokenizer.tokens,
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def to_vocab_txt(tokenizer: WordPieceTokenizer) -> str:
+    """Write BERT's format: one entry a line, without a word about normalization."""
+    return "".join(token + "\n" for token in tokenizer.tokens)
+
+
+def to_tokenizer_json(tokenizer: WordPieceTokenizer) -> str:
+    """Write the format of the `tokenizers` library, which gives the same ids from it."""
+    options = tokenizer.options
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": tokenizer.ids[token],
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+            for token in tokenizer.special_tokens
+        ],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": options.clean_text,
+            "handle_chinese_chars": options.handle_chinese_chars,
+            "strip_accents": options.strips_accents,
+            "lowercase": options.lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": PREFIX, "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": UNKNOWN,
+            "continuing_subword_prefix": PREFIX,
+            "max_input_chars_per_word": tokenizer.max_characters_per_word,
+            "vocab": tokenizer.ids,
+        },
     }
     return json.dumps(content, ensure_ascii=False, indent=1)
 
