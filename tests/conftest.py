@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 REPOSITORY = Path(__file__).parent.parent
@@ -48,3 +49,27 @@ def cache(
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
     yield folder
+
+
+LANGUAGES = (
+    "eng_Latn", "vie_Latn", "tur_Latn", "ell_Grek", "rus_Cyrl", "arb_Arab", "heb_Hebr",
+    "hin_Deva", "tha_Thai", "khm_Khmr", "mya_Mymr", "kor_Hang", "jpn_Jpan", "zho_Hans",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def corpus_texts(data_folder: Path) -> Callable[[str, str, int], list[str]]:
+    """Return a reader of the first n rows of one language of a corpus."""
+
+    def read(corpus: str, language: str, n: int) -> list[str]:
+        table = pyarrow.parquet.read_table(data_folder / "corpora" / corpus / f"{language}.parquet")
+        return [str(text) for text in table["text"][:n].to_pylist()]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def mixed_texts(corpus_texts: Callable[[str, str, int], list[str]]) -> list[str]:
+    """Return prose in many scripts and some code."""
+    prose = [t for language in LANGUAGES for t in corpus_texts("flores200", language, 60)]
+    return prose + corpus_texts("source_code", "python", 5) + corpus_texts("udhr", "all", 400)

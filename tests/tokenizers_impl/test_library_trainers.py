@@ -128,7 +128,7 @@ def test_lines_that_sentencepiece_skips_are_counted(
 def test_a_corpus_of_long_lines_only_is_refused_in_words(
     kind: type[TrainerPlugin], tmp_path: Path
 ) -> None:
-    with pytest.raises(TrainingError, match="no line of the 2 documents .* longer than 4192"):
+    with pytest.raises(TrainingError, match=r"no line of the 2 documents .* longer than 4192"):
         trainer(kind).train(["x" * 5000, "y" * 5000], tmp_path)
 
 
