@@ -55,7 +55,7 @@ class FastEncoder:
     ) -> None:
         self._model = model
         self._cutter = Cutter(model.pre_tokenization)
-        self._merger = _Merger(model)
+        self._merger = _PartMerger(model, max_known)
         self._chunk = chunk
         self._max_known = max_known
         self._table = self._fresh_table()
@@ -107,10 +107,7 @@ class FastEncoder:
             pieces += [data[a:b] for a, b in zip(begin, end, strict=True)]
         if not pieces:
             return
-        distinct = dict.fromkeys(pieces)
-        values = self._table.add(list(distinct), *self._merger.merge(list(distinct)))
-        found = dict(zip(distinct, values.tolist(), strict=True))
-        filled = np.fromiter(map(found.__getitem__, pieces), np.int64, len(pieces))
+        filled = _learn_distinct(pieces, self._table, self._merger)
         done = 0
         for chunk, at in zip(chunks, missing, strict=True):
             chunk.values[at] = filled[done : done + len(at)]
@@ -324,6 +321,163 @@ def _keys(data: bytes, begin: Places, length: Places) -> tuple[Words, Words]:
 
 
 # --- new pieces -----------------------------------------------------------------------------------
+
+
+class _PartMerger:
+    """Merges pieces part by part, remembering the parts.
+
+    Where no entry reaches across the seam between two characters, no merge ever will, so what lies
+    on either side can be merged alone. A line of Chinese falls into characters and common words,
+    most of which have been merged before.
+    """
+
+    def __init__(self, model: BytePairModel, max_known: int) -> None:
+        self._seams = _Seams(model)
+        self._merger = _Merger(model)
+        self._table = _PieceTable()
+        self._max_known = max_known
+
+    def merge(self, pieces: Sequence[bytes]) -> tuple[IdArray, Places]:
+        """Return the ids of all pieces one after the other, and how many each has."""
+        if len(self._table) > self._max_known:
+            self._table = _PieceTable()
+        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        data = b"".join([*pieces, bytes(16)])
+        stops = np.cumsum(lengths)
+        starts = self._seams.starts(np.frombuffer(data, np.uint8), stops - lengths)
+        starts = np.append(starts, stops[-1])
+        values = self._table.look_up(data, starts)
+        missing = np.flatnonzero(values == _UNKNOWN)
+        if len(missing):
+            begin, end = starts[missing].tolist(), starts[missing + 1].tolist()
+            parts = [data[a:b] for a, b in zip(begin, end, strict=True)]
+            values[missing] = _learn_distinct(parts, self._table, self._merger)
+        ids, ends = self._table.ids_of(values)
+        last = np.searchsorted(starts, stops) - 1
+        return ids, np.diff(ends[last], prepend=0)
+
+
+def _learn_distinct(
+    pieces: Sequence[bytes], table: _PieceTable, merger: _Merger | _PartMerger
+) -> Places:
+    """Merge the distinct ones of these pieces, add them to the table, return all values."""
+    distinct = list(dict.fromkeys(pieces))
+    values = table.add(distinct, *merger.merge(distinct)).tolist()
+    found = dict(zip(distinct, values, strict=True))
+    return np.fromiter(map(found.__getitem__, pieces), np.int64, len(pieces))
+
+
+class _Seams:
+    """Finds the places between two characters of a text that no entry reaches across.
+
+    An entry that does so holds the end of the left character (all its bytes, or the last few if
+    the entry begins there) and the beginning of the right one. All such ends and beginnings are
+    kept as a set of hashes. Two that hash alike make a seam look held together that is not; that
+    costs time and changes nothing.
+    """
+
+    def __init__(self, model: BytePairModel) -> None:
+        whole, partial = _reaching_across([model.entries[joined] for _, _, joined in model.merges])
+        self._whole = _HashSet(whole)
+        self._partial = _HashSet(partial) if len(partial) else None
+
+    def starts(self, data: npt.NDArray[np.uint8], begin: Places) -> Places:
+        """Return where parts start: at every piece and every seam that nothing reaches across.
+
+        `data` goes on for at least four bytes after the last piece.
+        """
+        stop = len(data) - 16
+        lead = np.flatnonzero((data[:stop] & 0xC0) != 0x80)
+        length = _CHARACTER_LENGTHS.take(data.take(lead))
+        view = np.ndarray((len(data) - 3,), np.dtype("<u4"), data, 0, (1,))
+        code = view.take(lead).astype(np.uint64) & _FIRST_BYTES.take(length)
+        is_begin = np.zeros(stop, np.bool_)
+        is_begin[begin] = True
+        inner = np.flatnonzero(~is_begin.take(lead[1:]))
+        left, right = code.take(inner), code.take(inner + 1)
+        held = self._whole.may_hold(_pair(left, right))
+        if self._partial is not None:
+            free = np.flatnonzero(~held)
+            held[free] = self._partly_held(
+                left[free], right[free], length.take(inner[free]), length.take(inner[free] + 1)
+            )
+        return np.delete(lead, inner[held] + 1)
+
+    def _partly_held(
+        self, left: Words, right: Words, left_length: Places, right_length: Places
+    ) -> npt.NDArray[np.bool_]:
+        held = np.zeros(len(left), np.bool_)
+        assert self._partial is not None
+        for dropped in range(4):
+            end = left >> np.uint64(8 * dropped)
+            for taken in range(1, 5):
+                beginning = right & _FIRST_BYTES[taken]
+                exists = (left_length > dropped) & (right_length >= taken)
+                held |= exists & self._partial.may_hold(_pair(end, beginning))
+        return held
+
+
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(5)], np.uint64)
+_CHARACTER_LENGTHS = np.array(
+    [1 if b < 0xC0 else 2 if b < 0xE0 else 3 if b < 0xF0 else 4 for b in range(256)], np.int64
+)
+
+
+def _pair(left: Words, right: Words) -> Words:
+    return (left << np.uint64(32)) | right
+
+
+def _reaching_across(entries: Sequence[bytes]) -> tuple[Words, Words]:
+    """Return the (end, beginning) pairs at all seams inside entries: of whole characters, others.
+
+    An end or a beginning is the number that its bytes make, first byte lowest.
+    """
+    data = np.frombuffer(b"".join([*entries, bytes(8)]), np.uint8)
+    lengths = np.fromiter(map(len, entries), np.int64, len(entries))
+    stop = np.repeat(np.cumsum(lengths), lengths)
+    begin = stop - np.repeat(lengths, lengths)
+    data_in = data[: len(stop)]
+    at = np.arange(len(stop))
+    seam = np.flatnonzero(((data_in & 0xC0) != 0x80) & (at > begin))
+    begin, stop = begin[seam], stop[seam]
+    wanted = _CHARACTER_LENGTHS.take(data.take(seam))
+    taken = np.minimum(wanted, stop - seam)
+    right = np.zeros(len(seam), np.uint64)
+    for i in range(4):
+        byte = data.take(seam + i).astype(np.uint64) << np.uint64(8 * i)
+        right |= np.where(taken > i, byte, np.uint64(0))
+    left = np.zeros(len(seam), np.uint64)
+    open_ = np.ones(len(seam), np.bool_)  # the left character's lead byte is still to come
+    for i in range(1, 5):
+        open_ &= seam - i >= begin
+        byte = data.take(np.maximum(seam - i, 0))
+        left = np.where(open_, (left << np.uint64(8)) | byte, left)
+        open_ &= (byte & 0xC0) == 0x80
+    first = np.where(left > 0, left & np.uint64(0xFF), np.uint64(0)).astype(np.int64)
+    whole = ((first & 0xC0) != 0x80) & (taken == wanted)
+    pairs = _pair(left, right)
+    return np.unique(pairs[whole]), np.unique(pairs[~whole])
+
+
+class _HashSet:
+    """A set of words that may claim to hold one it does not, for one word in 64 or fewer."""
+
+    def __init__(self, words: Words) -> None:
+        bits = max(16, len(words).bit_length() + 6)
+        self._shift = np.uint64(64 - bits)
+        self._held = np.zeros(1 << bits, np.bool_)
+        self._held[self._slot(words)] = True
+
+    def _slot(self, words: Words) -> Places:
+        mixed = words * _MIX_1
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= _MIX_2
+        mixed >>= self._shift
+        return mixed.view(np.int64)
+
+    def may_hold(self, words: Words) -> npt.NDArray[np.bool_]:
+        """Return False for words that are certainly not in the set."""
+        return self._held.take(self._slot(words))
 
 
 class _Merger:
