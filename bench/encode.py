@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -22,7 +21,7 @@ from bench.errors import TokenizerError
 from bench.model import Finding, HasOffsets, Ids, IntArray, Span, Tokenizer
 from bench.roundtrip import judge
 from bench.slices import SliceBatch
-from bench.tally import COLUMNS, EXACT, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
+from bench.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
 from bench.words import Boundaries, count_words
 
 T = TypeVar("T")

@@ -431,6 +431,15 @@ def _run_json(
         },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
         "versions": library_versions(),
+        "metrics": {
+            spec.name: {
+                "unit": spec.unit,
+                "direction": spec.direction,
+                "definition": spec.definition,
+            }
+            for suite in config.suites.values()
+            for spec in suite.metrics
+        },
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
         "corpora": corpora,
         "cells": [

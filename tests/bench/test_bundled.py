@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bench import bundled
+from bench.cache import cache_folder
 from bench.errors import UsageError
 
 
@@ -23,4 +24,4 @@ def test_an_unknown_ready_config_lists_those_there_are() -> None:
 
 
 def test_the_cache_folder_can_be_chosen(cache) -> None:
-    assert bundled.cache_folder() == cache
+    assert cache_folder("slices") == cache / "slices"
