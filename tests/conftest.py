@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,10 +40,8 @@ def _folder(variable: str, name: str) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def cache(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test an empty cache folder."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
-    yield folder
+    return folder

@@ -192,7 +192,9 @@ def test_a_glob_names_files_in_order(make, tmp_path) -> None:
 
 
 def test_a_missing_file_is_named_as_it_was_written(make) -> None:
-    with pytest.raises(CorpusError, match="corpus 'mine', language 'en': there is no file 'x.txt'"):
+    with pytest.raises(
+        CorpusError, match=r"corpus 'mine', language 'en': there is no file 'x\.txt'"
+    ):
         make(source="files", path="x.txt")
     with pytest.raises(CorpusError, match=r"no file matches 'y/\*\.txt'"):
         make(source="files", path="y/*.txt")

@@ -89,7 +89,9 @@ def test_a_column_of_numbers_is_refused(make, dataset) -> None:
 
 def test_c2_no_config_is_chosen_silently(make, cases_folder) -> None:
     options = {"folder": cases_folder, "source": HUB, "path": "two_configs", "split": "train"}
-    with pytest.raises(CorpusError, match="several configs and none is chosen.*: en, nb; name one"):
+    with pytest.raises(
+        CorpusError, match=r"several configs and none is chosen.*: en, nb; name one"
+    ):
         make("no", **options)
     with pytest.raises(
         CorpusError, match=r"corpus 'mine', language 'fr': .* no config 'fr'.*en, nb"
@@ -101,7 +103,7 @@ def test_c2_no_config_is_chosen_silently(make, cases_folder) -> None:
 
 
 def test_c1_a_loading_script_is_refused_with_what_to_do(make, cases_folder) -> None:
-    with pytest.raises(CorpusError, match="corpus 'mine'.*made by a loading script.*Parquet"):
+    with pytest.raises(CorpusError, match=r"corpus 'mine'.*made by a loading script.*Parquet"):
         make(folder=cases_folder, source=HUB, path="script_only", split="train")
 
 
