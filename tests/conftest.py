@@ -1,4 +1,4 @@
-"""Folders that tests share: real data where it is there, caches of their own everywhere."""
+"""What all tests share: real data where it is there, and no network anywhere."""
 
 from __future__ import annotations
 
@@ -37,11 +37,3 @@ def _folder(variable: str, name: str) -> Path:
     if not (folder / "README.md").is_file():
         pytest.skip(f"no {name} folder at {folder}; set {variable} to run this test")
     return folder.resolve()
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give every test an empty cache folder."""
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
-    return folder
