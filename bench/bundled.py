@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -38,15 +37,6 @@ def config_path(name: str) -> Path:
         f"no ready config is called {name!r}{did_you_mean(name, known)}; "
         f"there are: {', '.join(known) or 'none (is the installation complete?)'}"
     )
-
-
-def cache_folder() -> Path:
-    """Return the folder for what can be made again: ``$TOKBENCH_CACHE``, else the user's cache."""
-    if given := os.environ.get("TOKBENCH_CACHE"):
-        return Path(given).expanduser()
-    import platformdirs
-
-    return platformdirs.user_cache_path("tokbench", appauthor=False)
 
 
 def _data() -> Path:

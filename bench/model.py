@@ -43,7 +43,12 @@ class Vocabulary:
     special_ids: frozenset[int] = frozenset()
     unknown_ids: frozenset[int] = frozenset()
     byte_fallback_ids: frozenset[int] = frozenset()
+    added_ids: frozenset[int] = frozenset()
+    """Added tokens that are content: matched in any text before the model sees it."""
     hole_ids: frozenset[int] = frozenset()
+    """Ids below the highest that no entry has."""
+    special_spellings: frozenset[str] = frozenset()
+    """How special tokens are spelled, to count documents that spell one."""
 
     @property
     def n_ids(self) -> int:
@@ -61,10 +66,10 @@ class Vocabulary:
         return len(self.special_ids)
 
     @cached_property
-    def byte_lengths(self) -> IntArray:
+    def byte_lengths(self) -> npt.NDArray[np.int32]:
         """Bytes of each id, -1 where it has none; shape (n_ids,)."""
         return np.fromiter(
-            (-1 if b is None else len(b) for b in self.token_bytes), np.int64, self.n_ids
+            (-1 if b is None else len(b) for b in self.token_bytes), np.int32, self.n_ids
         )
 
     @cached_property
@@ -200,7 +205,6 @@ class HasOffsets(Protocol):
 
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
-Needs = Literal["counts", "tokenizer", "clock"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]
 Kind = Literal["natural", "code"]
 

@@ -10,7 +10,6 @@ tokbench ships and what a third party adds are found in the same way:
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
@@ -20,11 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from bench.errors import PluginError
-from bench.model import Finding, Measurement, MetricSpec, Needs, Tokenizer
+from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
     from bench.results import Results
     from bench.tally import Tallies
+    from bench.timing import Contest, Timed
 
 
 class Plugin(BaseModel):
@@ -48,9 +48,9 @@ class LoadContext:
 class TokenizerPlugin(Plugin):
     """Options of one kind of tokenizer."""
 
-    @abstractmethod
     def load(self, context: LoadContext) -> Tokenizer:
         """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,28 +73,39 @@ class TrainedModel:
 class TrainerPlugin(Plugin):
     """Options of one training algorithm."""
 
-    @abstractmethod
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Train on texts (they may be iterated more than once) and write into folder."""
+        raise NotImplementedError
 
 
 class SuitePlugin(Plugin):
-    """Options of one suite of metrics."""
+    """Options of one suite of metrics; a suite is a `CountsSuite` or a `ClockSuite`."""
 
-    needs: ClassVar[Needs] = "counts"
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
 
-    @abstractmethod
+
+class CountsSuite(SuitePlugin):
+    """A suite whose values are pure functions of what has been counted."""
+
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return the values this suite derives from what has been counted."""
+        """Return the values of every cell that has any."""
+        raise NotImplementedError
+
+
+class ClockSuite(SuitePlugin):
+    """A suite that times tokenizers, alone on the machine, after everything is counted."""
+
+    def measure(self, contest: Contest) -> Timed:
+        """Time the tokenizers of a run against each other."""
+        raise NotImplementedError
 
 
 class ReportPlugin(Plugin):
     """Options of one kind of report."""
 
-    @abstractmethod
     def render(self, results: Results) -> Mapping[str, str]:
         """Return the text of each file to write, by file name."""
+        raise NotImplementedError
 
 
 P = TypeVar("P", bound=Plugin)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench import read_files, read_hub, segment, slice_build
-from bench.bundled import cache_folder
+from bench.cache import cache_folder
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
 from bench.errors import CorpusError, Refusal
 from bench.slice_build import NoWatch, Watch
@@ -59,7 +59,7 @@ def materialise(
 
 def slices_folder() -> Path:
     """Return the folder that slices are kept in."""
-    return cache_folder() / "slices"
+    return cache_folder("slices")
 
 
 @contextmanager

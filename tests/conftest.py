@@ -1,11 +1,13 @@
-"""What all tests share: real data where it is there, and no network anywhere."""
+"""Folders that tests share: real data where it is there, caches of their own everywhere."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 REPOSITORY = Path(__file__).parent.parent
@@ -37,3 +39,35 @@ def _folder(variable: str, name: str) -> Path:
     if not (folder / "README.md").is_file():
         pytest.skip(f"no {name} folder at {folder}; set {variable} to run this test")
     return folder.resolve()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test an empty cache folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
+    return folder
+
+
+LANGUAGES = (
+    "eng_Latn", "vie_Latn", "tur_Latn", "ell_Grek", "rus_Cyrl", "arb_Arab", "heb_Hebr",
+    "hin_Deva", "tha_Thai", "khm_Khmr", "mya_Mymr", "kor_Hang", "jpn_Jpan", "zho_Hans",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def corpus_texts(data_folder: Path) -> Callable[[str, str, int], list[str]]:
+    """Return a reader of the first n rows of one language of a corpus."""
+
+    def read(corpus: str, language: str, n: int) -> list[str]:
+        table = pyarrow.parquet.read_table(data_folder / "corpora" / corpus / f"{language}.parquet")
+        return [str(text) for text in table["text"][:n].to_pylist()]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def mixed_texts(corpus_texts: Callable[[str, str, int], list[str]]) -> list[str]:
+    """Return prose in many scripts and some code."""
+    prose = [t for language in LANGUAGES for t in corpus_texts("flores200", language, 60)]
+    return prose + corpus_texts("source_code", "python", 5) + corpus_texts("udhr", "all", 400)

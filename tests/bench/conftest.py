@@ -1,4 +1,4 @@
-"""A cache of its own for every test, and a corpus in one line."""
+"""A corpus in one line, for the tests of the corpus layer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,6 @@ from bench.corpora import AnyCorpus, CorpusEntry
 from bench.slices import Slice, materialise
 
 Materialise = Callable[..., Slice]
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give every test an empty cache folder."""
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -175,6 +175,10 @@ def test_nothing_is_left_behind_when_building_fails(make, tmp_path) -> None:
     assert built_files() == []
 
 
+def test_slices_lie_in_the_cache_folder_that_was_chosen(make, small, cache) -> None:
+    assert make(**FILE).path.is_relative_to(cache)
+
+
 def test_a_cache_that_cannot_be_written_says_what_to_do(make, small, tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / "file"))

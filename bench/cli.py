@@ -1,0 +1,206 @@
+"""The command line: parse, call, render. What happens is elsewhere.
+
+Only click is imported at the top, so that `tokbench --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bench.config import Config
+
+CONFIG = click.argument("config")
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY.KEY=VALUE",
+    help="Change one value of the config.",
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+class _Group(click.Group):
+    """Turns tokbench's errors into one message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from bench.console import make_safe, message
+
+        make_safe()
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            message("interrupted; run the same command again to go on from the finished cells")
+            ctx.exit(130)
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader has gone: nothing is left to say
+            ctx.exit(0)
+        except Exception as exc:
+            from bench.errors import TokbenchError
+
+            if not isinstance(exc, TokbenchError):
+                raise
+            message(f"error: {exc}")
+            ctx.exit(exc.exit_code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tokbench", prog_name="tokbench")
+def main() -> None:
+    """Measure tokenizers: size, what each language pays, fidelity and speed.
+
+    Exit codes: 0 fine; 1 a gate failed; 2 wrong usage or config; 3 some cells failed.
+    """
+
+
+@main.command()
+@CONFIG
+@SET
+@click.option("--output", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one is there.")
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+def run(config: str, overrides: tuple[str, ...], output: Path, new: bool, quiet: bool) -> None:
+    """Measure what CONFIG (a file, or the name of a ready config) asks for."""
+    # Threads that wait for work burn CPU time, and no product here is large enough to need them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from bench.environment import Stopwatch
+
+    watch = Stopwatch()
+    watch.start_of_process()
+    with watch.section("imports"):
+        import pandas  # noqa: F401 - pyarrow imports it at its first array
+
+        from bench import runner
+        from bench.console import Progress, message, result
+
+        loaded = _load(config, overrides)
+    with Progress(quiet=quiet) as progress:
+        outcome = runner.run(loaded, output=output, progress=progress, watch=watch, new=new)
+    for text in runner.render_reports(["summary"], outcome.results).values():
+        result(text)
+    for problem in outcome.problems:
+        message(problem)
+    sys.exit(outcome.exit_code)
+
+
+@main.command()
+@CONFIG
+@SET
+@AS_JSON
+def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Show the cells that CONFIG asks for, and do nothing."""
+    from bench.console import result, result_json
+    from bench.plan import make_plan
+
+    made = make_plan(_load(config, overrides))
+    if as_json:
+        result_json(
+            {"name": made.name, "plan": made.sha256, "cells": [c._asdict() for c in made.cells]}
+        )
+        return
+    result(made.describe())
+
+
+@main.command()
+@CONFIG
+@SET
+def validate(config: str, overrides: tuple[str, ...]) -> None:
+    """Check CONFIG without reading a corpus or loading a tokenizer."""
+    from bench.console import result
+
+    loaded = _load(config, overrides)
+    result(f"{loaded.path}: fine")
+
+
+@main.command(name="list")
+@click.argument(
+    "what",
+    type=click.Choice(
+        ["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "configs"]
+    ),
+)
+@AS_JSON
+def list_(what: str, as_json: bool) -> None:
+    """List what a config can name, and the ready configs."""
+    from bench.console import result, result_json
+    from bench.listing import entries, render
+
+    found = entries(what)
+    if as_json:
+        result_json(found)
+    else:
+        result(render(found))
+
+
+@main.command()
+def schema() -> None:
+    """Print the JSON schema of configs, for editors."""
+    from bench.console import result_json
+    from bench.listing import config_schema
+
+    result_json(config_schema())
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
+def report(runs: tuple[Path, ...], name: str) -> None:
+    """Write the report of each run folder again, from its Parquet alone."""
+    from bench.console import result
+    from bench.results import load_results, write_whole
+    from bench.runner import render_reports
+
+    for folder in runs:
+        for file, text in render_reports([name], load_results(folder)).items():
+            write_whole(folder / file, text)
+            result(str(folder / file))
+
+
+@main.command()
+@click.argument("text", required=False)
+@click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
+@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option("--file", "file", type=click.Path(path_type=Path), help="Read the text from a file.")
+@click.option("--format", "shape", type=click.Choice(["text", "markdown", "json"]), default="text")
+@SET
+def inspect(
+    text: str | None,
+    config: str,
+    wanted: tuple[str, ...],
+    file: Path | None,
+    shape: str,
+    overrides: tuple[str, ...],
+) -> None:
+    """Show how tokenizers cut TEXT: pieces, ids and bytes, side by side."""
+    from bench import inspecting
+    from bench.console import message, result, result_json
+
+    content = inspecting.read_text(text, file)
+    loaded = _load(config, overrides)
+    views, problems = inspecting.inspect(loaded, content, wanted)
+    if shape == "json":
+        result_json([view.to_json() for view in views])
+    else:
+        result(inspecting.render(content, views, markdown=shape == "markdown"))
+    for problem in problems:
+        message(problem)
+    sys.exit(3 if problems else 0)
+
+
+def _load(config: str, overrides: tuple[str, ...]) -> Config:
+    """Read a config file, or a ready config by its name."""
+    from bench.bundled import config_path
+    from bench.config import load_config
+
+    path = Path(config)
+    if not path.exists() and not path.suffix and path.name == config:
+        path = config_path(config)
+    return load_config(path, overrides=overrides, shown=config)

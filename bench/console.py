@@ -1,0 +1,124 @@
+"""The only place that prints: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from bench.tally import Cell
+
+
+def make_safe() -> None:
+    """Let no character that the terminal or pipe cannot encode end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def result(text: str) -> None:
+    """Print a result to stdout."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def result_json(value: Any) -> None:
+    """Print a result that a program will read; ASCII, so that any encoding can carry it."""
+    result(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
+
+
+def message(text: str) -> None:
+    """Print a remark to stderr."""
+    sys.stderr.write(text if text.endswith("\n") else text + "\n")
+    sys.stderr.flush()
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
+) -> str:
+    """Return an aligned plain-text table.
+
+    >>> print(table(["name", "n"], [["a", "1"], ["bc", "10"]], right=[1]))
+    name   n
+    a      1
+    bc    10
+    """
+    rows = [list(header), *(list(row) for row in rows)]
+    aligned = set(right)
+    widths = [max(_width(row[c]) for row in rows) for c in range(len(header))]
+    lines = []
+    for row in rows:
+        cells = []
+        for c, cell in enumerate(row):
+            fill = " " * (widths[c] - _width(cell))
+            cells.append(fill + cell if c in aligned else cell + fill)
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+class Progress:
+    """Tells on stderr how a run goes: a bar on a terminal, one line a cell elsewhere."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._bar: RichProgress | None = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("starting", total=None)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def step(self, text: str) -> None:
+        """Say what begins."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=text[:60])
+        elif not self._quiet:
+            message(text)
+
+    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+        """Say that a cell is finished, and why where something is wrong with it."""
+        name = " × ".join(cell.key)
+        how = "kept from before" if reused else cell.status
+        if self._bar is not None:
+            self._bar.update(self._task, description=name[:60], completed=number, total=total)
+            if cell.status in ("failed", "partial"):
+                self._bar.console.print(f"{name}: {how}: {cell.detail}", markup=False)
+        elif not self._quiet:
+            reason = f": {cell.detail}" if cell.detail else ""
+            message(f"[{number}/{total}] {name}: {how}{reason}")

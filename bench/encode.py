@@ -1,0 +1,286 @@
+"""Encode once, count once: from a batch of documents to its tally.
+
+Each document goes through `encode_batch` and `decode_batch` once. Everything else is array
+arithmetic over the batch: token boundaries are positions in the documents' concatenated UTF-8,
+from the bytes of each id where a tokenizer is byte-exact, from offsets where it normalizes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.environment import Stopwatch
+from bench.errors import TokenizerError
+from bench.model import Finding, HasOffsets, Ids, IntArray, Span, Tokenizer
+from bench.roundtrip import judge
+from bench.slices import SliceBatch
+from bench.tally import COLUMNS, EXACT, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
+from bench.words import Boundaries, count_words
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """The ids of a batch: flat, with n + 1 document offsets."""
+
+    ids: npt.NDArray[np.uint32]
+    offsets: IntArray
+
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens of each document, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def sums(self, per_token: npt.NDArray[np.bool_]) -> IntArray:
+        """Count the tokens of each document that have a property, shape (n,).
+
+        >>> e = Encoded(ids=np.array([7, 8, 9], np.uint32), offsets=np.array([0, 2, 2, 3]))
+        >>> e.sums(np.array([True, True, False])).tolist()
+        [2, 0, 0]
+        """
+        return np.diff(np.searchsorted(np.flatnonzero(per_token), self.offsets))
+
+
+def flatten(batch: Sequence[Ids]) -> Encoded:
+    """Concatenate the ids of documents, whatever sequence the library returned.
+
+    >>> flatten([[1, 2], [], [3]]).offsets.tolist()
+    [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(batch) + 1, np.int64)
+    np.cumsum([len(ids) for ids in batch], out=offsets[1:])
+    if batch and all(isinstance(ids, np.ndarray) for ids in batch):
+        flat = np.concatenate(batch).astype(np.uint32, copy=False)
+    else:
+        flat = np.fromiter(itertools.chain.from_iterable(batch), np.uint32, int(offsets[-1]))
+    return Encoded(ids=flat, offsets=offsets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """Counts batches for one tokenizer on one slice.
+
+    `keep_ids` also keeps every id. `watch` separates the tokenizer's own time from ours.
+    """
+
+    tokenizer: Tokenizer
+    watch: Stopwatch
+    keep_ids: bool = False
+    suite: str = "fidelity"
+
+    def count(self, batch: SliceBatch) -> Tally:
+        """Return the tally of a batch; documents that make the tokenizer fail are left out.
+
+        Raises `TokenizerError` when the whole batch works but its answer is malformed.
+        """
+        try:
+            return self._count(batch)
+        except BaseException as exc:
+            if not is_library_failure(exc):
+                raise
+            if len(batch.ids) == 1:
+                return self._failed(batch, exc)
+        half = len(batch.ids) // 2
+        parts = (part_of(batch, 0, half), part_of(batch, half, len(batch.ids)))
+        return merge([self.count(part) for part in parts])
+
+    def _failed(self, batch: SliceBatch, exc: BaseException) -> Tally:
+        finding = Finding(
+            kind="failure",
+            suite="run",
+            document_id=batch.ids[0],
+            message=f"{type(exc).__name__}: {exc}"[:500],
+        )
+        empty = merge([])
+        return Tally(
+            rows=empty.rows,
+            documents=empty.documents,
+            ids_hash=empty.ids_hash,
+            histogram_ids=empty.histogram_ids,
+            histogram_counts=empty.histogram_counts,
+            ids=() if self.keep_ids else None,
+            findings=(finding,),
+            failed_rows=(batch.first_row,),
+        )
+
+    def _count(self, batch: SliceBatch) -> Tally:
+        by_offsets = not self.tokenizer.byte_exact and isinstance(self.tokenizer, HasOffsets)
+        returned, spans = self._encode(batch.texts, with_offsets=by_offsets)
+        with self.watch.section("decode"):
+            decoded = list(self.tokenizer.decode_batch(returned))
+        encoded = flatten(returned)
+        self._check(batch, encoded, decoded)
+        columns = self._token_columns(batch, encoded)
+        boundaries, breached = self._boundaries(batch, encoded, spans)
+        columns["byte_sum_breach"] = breached
+        columns |= self._words(batch, boundaries)
+        verdict = judge(
+            self.tokenizer, batch, returned, encoded, decoded, boundaries, watch=self.watch
+        )
+        columns["round_trip"] = verdict.kinds
+        for cause in LOSS_CAUSES:
+            columns[f"lost_{cause}"] = verdict.lost[cause]
+        histogram = np.bincount(encoded.ids)
+        seen = np.flatnonzero(histogram)
+        return Tally(
+            rows=np.arange(batch.first_row, batch.first_row + len(batch.ids), dtype=np.int64),
+            documents={name: columns[name] for name in COLUMNS},
+            ids_hash=hash_documents(encoded),
+            histogram_ids=seen.astype(np.int64),
+            histogram_counts=histogram[seen].astype(np.int64),
+            ids=tuple(np.split(encoded.ids, encoded.offsets[1:-1])) if self.keep_ids else None,
+            findings=verdict.findings + self._breach_findings(batch, encoded, breached),
+        )
+
+    def _encode(
+        self, texts: Sequence[str], *, with_offsets: bool
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]] | None]:
+        with self.watch.section("encode"):
+            if with_offsets and isinstance(self.tokenizer, HasOffsets):
+                return self.tokenizer.encode_batch_with_offsets(texts)
+            return self.tokenizer.encode_batch(texts), None
+
+    def _check(self, batch: SliceBatch, encoded: Encoded, decoded: Sequence[str]) -> None:
+        n, n_ids = len(batch.ids), self.tokenizer.vocabulary.n_ids
+        if len(encoded.offsets) != n + 1 or len(decoded) != n:
+            raise TokenizerError(
+                f"the tokenizer returned {len(encoded.offsets) - 1} lists of ids and "
+                f"{len(decoded)} texts for {n} documents"
+            )
+        if len(encoded.ids) and int(encoded.ids.max()) >= n_ids:
+            raise TokenizerError(
+                f"the tokenizer returned id {int(encoded.ids.max())}, but its vocabulary "
+                f"ends at {n_ids - 1}"
+            )
+
+    def _token_columns(self, batch: SliceBatch, encoded: Encoded) -> dict[str, IntArray]:
+        vocabulary = self.tokenizer.vocabulary
+        zero = np.zeros(len(batch.ids), np.int64)
+
+        def counted(mask: npt.NDArray[np.bool_], exists: bool) -> IntArray:
+            return encoded.sums(mask[encoded.ids]) if exists else zero
+
+        return {
+            "bytes": np.diff(batch.offsets),
+            "characters": batch.characters,
+            "tokens": encoded.lengths,
+            "unknown": counted(vocabulary.is_unknown, bool(vocabulary.unknown_ids)),
+            "byte_fallback": counted(
+                vocabulary.is_byte_fallback, bool(vocabulary.byte_fallback_ids)
+            ),
+            "partial_character": counted(vocabulary.is_partial_character, True),
+            "spells_special": spells_special(batch, vocabulary.special_spellings),
+        }
+
+    def _boundaries(
+        self, batch: SliceBatch, encoded: Encoded, spans: Sequence[Sequence[Span]] | None
+    ) -> tuple[Boundaries | None, IntArray]:
+        """Return where tokens start and end, and which documents break the sum of bytes."""
+        none = np.zeros(len(batch.ids), np.int64)
+        if spans is not None:
+            return Boundaries.from_spans(batch, spans, encoded), none
+        if not self.tokenizer.byte_exact:
+            return None, none
+        boundaries, breached = Boundaries.from_bytes(batch, encoded, self.tokenizer)
+        if breached.any() and isinstance(self.tokenizer, HasOffsets):
+            again = np.flatnonzero(breached)
+            _, spans = self._encode([batch.texts[i] for i in again.tolist()], with_offsets=True)
+            boundaries = boundaries.with_spans(batch, again, spans or (), encoded)
+        return boundaries, breached.astype(np.int64)
+
+    def _words(self, batch: SliceBatch, boundaries: Boundaries | None) -> dict[str, IntArray]:
+        if boundaries is None or batch.word_starts is None:
+            return dict.fromkeys(WORD_COLUMNS, np.zeros(len(batch.ids), np.int64))
+        return count_words(batch, boundaries)
+
+    def _breach_findings(
+        self, batch: SliceBatch, encoded: Encoded, breached: IntArray
+    ) -> tuple[Finding, ...]:
+        if not breached.any():
+            return ()
+        first = int(np.flatnonzero(breached)[0])
+        ids = encoded.ids[encoded.offsets[first] : encoded.offsets[first + 1]]
+        n_token_bytes = int(np.maximum(self.tokenizer.vocabulary.byte_lengths[ids], 0).sum())
+        n_bytes = int(batch.offsets[first + 1] - batch.offsets[first])
+        return (
+            Finding(
+                kind="witness",
+                suite=self.suite,
+                document_id=batch.ids[first],
+                message=(
+                    f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes "
+                    f"({int(breached.sum())} such documents in this batch)"
+                ),
+                data={"class": "byte_sum", "token_bytes": n_token_bytes, "bytes": n_bytes},
+            ),
+        )
+
+
+def part_of(batch: SliceBatch, start: int, stop: int) -> SliceBatch:
+    """Return documents start to stop of a batch as a batch of their own."""
+    first, last = int(batch.offsets[start]), int(batch.offsets[stop])
+    words: dict[str, IntArray | None] = dict.fromkeys(
+        ("word_starts", "word_ends", "word_leads", "word_offsets")
+    )
+    if batch.word_offsets is not None:
+        chosen = slice(int(batch.word_offsets[start]), int(batch.word_offsets[stop]))
+        for name in ("word_starts", "word_ends", "word_leads"):
+            words[name] = getattr(batch, name)[chosen] - first
+        words["word_offsets"] = batch.word_offsets[start : stop + 1] - chosen.start
+    return SliceBatch(
+        first_row=batch.first_row + start,
+        ids=batch.ids[start:stop],
+        texts=batch.texts[start:stop],
+        buffer=batch.buffer[first:last],
+        offsets=batch.offsets[start : stop + 1] - first,
+        characters=batch.characters[start:stop],
+        **words,
+    )
+
+
+def is_library_failure(exc: BaseException) -> bool:
+    """Tell a tokenizer's failure on a text from an interrupt or a fault of our own.
+
+    A panic of a Rust library (`PanicException`) is not an `Exception`.
+    """
+    if type(exc).__name__ == "PanicException":
+        return True
+    return isinstance(exc, Exception) and not isinstance(exc, MemoryError)
+
+
+def hash_documents(encoded: Encoded) -> npt.NDArray[np.uint64]:
+    """Return BLAKE2b-64 of each document's ids as little-endian uint32, shape (n,)."""
+    data = memoryview(encoded.ids.astype("<u4", copy=False).tobytes())
+    ends = (encoded.offsets * 4).tolist()
+    blake2b = hashlib.blake2b
+    digests = b"".join(
+        blake2b(data[start:end], digest_size=8).digest() for start, end in itertools.pairwise(ends)
+    )
+    return np.frombuffer(digests, "<u8").astype(np.uint64, copy=False)
+
+
+def spells_special(batch: SliceBatch, spellings: frozenset[str]) -> IntArray:
+    """Return 1 for each document that contains the spelling of a special token, shape (n,).
+
+    A vocabulary may have thousands of special tokens: only those whose first two characters
+    occur in the batch are looked for in each document.
+    """
+    found = np.zeros(len(batch.ids), np.int64)
+    text = bytes(batch.buffer)
+    heads = {spelling[:2] for spelling in spellings if spelling}
+    present = {head for head in heads if head.encode("utf-8", "surrogatepass") in text}
+    wanted = [
+        s for s in spellings if s[:2] in present and s.encode("utf-8", "surrogatepass") in text
+    ]
+    for i, document in enumerate(batch.texts if wanted else ()):
+        found[i] = any(spelling in document for spelling in wanted)
+    return found

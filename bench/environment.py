@@ -1,0 +1,137 @@
+"""Where a run happened and where its time went: written apart from the exact results."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    "tokbench",
+    "tiktoken",
+    "tokenizers",
+    "sentencepiece",
+    "transformers",
+    "datasets",
+    "numpy",
+    "pyarrow",
+    "regex",
+)
+
+
+class Stopwatch:
+    """CPU seconds of this process by section; a section inside another is taken off the outer.
+
+    >>> watch = Stopwatch()
+    >>> with watch.section("encode"):
+    ...     pass
+    >>> sorted(watch.seconds)
+    ['encode', 'other']
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {"other": 0.0}
+        self._stack = ["other"]
+        self._since = time.process_time()
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """Count the CPU time of the block under a name."""
+        self._switch()
+        self._stack.append(name)
+        try:
+            yield
+        finally:
+            self._switch()
+            self._stack.pop()
+
+    def _switch(self) -> None:
+        now = time.process_time()
+        name = self._stack[-1]
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._since
+        self._since = now
+
+    def stop(self) -> dict[str, float]:
+        """Return the seconds of each section up to now."""
+        self._switch()
+        return dict(self.seconds)
+
+    def start_of_process(self) -> None:
+        """Count everything before now, since the process began, as imports."""
+        now = time.process_time()
+        self.seconds["imports"] = self.seconds.get("imports", 0.0) + now
+        self.seconds["other"] = 0.0
+        self._since = now
+
+    def take(self, seconds: Mapping[str, float], *, process: int) -> None:
+        """Take over the sections of another stopwatch; in this very process, as part of ours."""
+        self._switch()
+        for name, value in seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
+        if process == os.getpid():
+            self.seconds[self._stack[-1]] -= sum(seconds.values())
+
+
+def library_versions(names: Sequence[str] = LIBRARIES) -> dict[str, str]:
+    """Return the version of each installed library."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(started: datetime) -> dict[str, Any]:
+    """Return clock, machine, interpreter and source state, for `environment.json`."""
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpu": cpu_model(),
+        "cpu_count": os.cpu_count(),
+        "threads": {
+            name: os.environ[name]
+            for name in ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS", "OMP_NUM_THREADS")
+            if name in os.environ
+        },
+        "ci": bool(os.environ.get("CI")),
+        "git": git_state(),
+    }
+
+
+def cpu_model() -> str:
+    """Return the processor's name, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    if sys.platform == "linux" and info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def git_state() -> dict[str, Any] | None:
+    """Return commit and whether the work tree is clean, None outside a repository."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,33 @@
+"""From a config entry to a loaded tokenizer, in whatever process needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.encode import is_library_failure
+from bench.errors import TokbenchError, TokenizerError
+from bench.model import Tokenizer
+from bench.plugins import LoadContext, TokenizerPlugin
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerSource:
+    """What is needed to load one tokenizer: small enough to send to another process."""
+
+    key: str
+    plugin: TokenizerPlugin
+    folder: Path
+
+    def load(self) -> Tokenizer:
+        """Return the tokenizer; any failure of its library becomes a `TokenizerError`."""
+        try:
+            return self.plugin.load(LoadContext(folder=self.folder))
+        except TokbenchError:
+            raise
+        except BaseException as exc:
+            if not is_library_failure(exc):
+                raise
+            raise TokenizerError(
+                f"tokenizer {self.key}: its library cannot load it: {type(exc).__name__}: {exc}"
+            ) from exc

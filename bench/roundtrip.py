@@ -1,0 +1,316 @@
+"""Did the text survive, and if not, what was lost and why.
+
+A round trip is judged on whole documents. Lost bytes are those of the input's characters that do
+not come back: covered by unknown tokens, or gone from the decoded text (a multiset difference per
+document; white space and canonically equivalent forms do not count, order is not looked at).
+"""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.environment import Stopwatch
+from bench.model import Finding, Ids, IntArray, Tokenizer
+from bench.slices import SliceBatch
+from bench.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
+from bench.words import Boundaries
+
+if TYPE_CHECKING:
+    from bench.encode import Encoded
+
+_SHIFT = 21  # code points need 21 bits; document number above them makes one sortable key
+_EXCERPT = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Round-trip class and lost bytes by cause of each document, shape (n,) each."""
+
+    kinds: IntArray
+    lost: dict[str, IntArray]
+    findings: tuple[Finding, ...]
+
+
+def judge(
+    tokenizer: Tokenizer,
+    batch: SliceBatch,
+    returned: Sequence[Ids],
+    encoded: Encoded,
+    decoded: Sequence[str],
+    boundaries: Boundaries | None,
+    *,
+    watch: Stopwatch,
+) -> Verdict:
+    """Compare what came back with what went in; the first document of each class is a witness."""
+    kinds = np.fromiter(
+        (
+            EXACT if before == after else classify(before, after)
+            for before, after in zip(batch.texts, decoded, strict=True)
+        ),
+        np.int64,
+        len(batch.texts),
+    )
+    lost = {cause: np.zeros(len(batch.texts), np.int64) for cause in LOSS_CAUSES}
+    suspects = np.flatnonzero(kinds == LOSSY)
+    if suspects.size:
+        unknown = tokenizer.vocabulary.is_unknown[encoded.ids]
+        before, after = _without_unknown(
+            tokenizer, batch, returned, encoded, decoded, boundaries, suspects, unknown, lost, watch
+        )
+        _add_lost_characters(before, after, suspects, lost)
+    return Verdict(
+        kinds=kinds,
+        lost=lost,
+        findings=_witnesses(tokenizer, batch, encoded, decoded, boundaries, kinds, lost),
+    )
+
+
+def classify(before: str, after: str) -> int:
+    """Return the round-trip class of one text.
+
+    >>> ROUND_TRIP[classify("a", "a")], ROUND_TRIP[classify("a  b", " a b")]
+    ('exact', 'normalized')
+    >>> ROUND_TRIP[classify("don't", "don ' t")]
+    'lossy'
+    """
+    if before == after:
+        return EXACT
+    return NORMALIZED if _settled(before) == _settled(after) else LOSSY
+
+
+def _settled(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _without_unknown(
+    tokenizer: Tokenizer,
+    batch: SliceBatch,
+    returned: Sequence[Ids],
+    encoded: Encoded,
+    decoded: Sequence[str],
+    boundaries: Boundaries | None,
+    suspects: IntArray,
+    unknown: npt.NDArray[np.bool_],
+    lost: dict[str, IntArray],
+    watch: Stopwatch,
+) -> tuple[list[str], list[str]]:
+    """Take unknown tokens off both sides and count the bytes under them.
+
+    The decoder writes something for an unknown token ("[UNK]", " ⁇ "); its letters must not
+    stand in for letters that were lost.
+    """
+    before = [batch.texts[i] for i in suspects.tolist()]
+    after = [decoded[i] for i in suspects.tolist()]
+    has_unknown = encoded.sums(unknown)[suspects] > 0
+    if not has_unknown.any():
+        return before, after
+    places = np.flatnonzero(has_unknown).tolist()
+    kept = [_drop(returned[suspects[p]], encoded, int(suspects[p]), unknown) for p in places]
+    with watch.section("decode"):
+        clean = list(tokenizer.decode_batch(kept))
+    for place, text in zip(places, clean, strict=True):
+        after[place] = text
+    if boundaries is not None:
+        covered = _covered_bytes(batch, encoded, boundaries, unknown)
+        for place in places:
+            before[place], lost_bytes = _cut(batch, int(suspects[place]), covered)
+            lost["unknown"][suspects[place]] = lost_bytes
+    return before, after
+
+
+def _drop(ids: Ids, encoded: Encoded, document: int, unknown: npt.NDArray[np.bool_]) -> list[int]:
+    start = int(encoded.offsets[document])
+    return [int(i) for place, i in enumerate(ids) if not unknown[start + place]]
+
+
+def _covered_bytes(
+    batch: SliceBatch, encoded: Encoded, boundaries: Boundaries, unknown: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    edges = np.zeros(len(batch.buffer) + 1, np.int64)
+    np.add.at(edges, boundaries.starts[unknown], 1)
+    np.add.at(edges, boundaries.ends[unknown], -1)
+    covered: npt.NDArray[np.bool_] = np.cumsum(edges[:-1]) > 0
+    return covered
+
+
+def _cut(batch: SliceBatch, document: int, covered: npt.NDArray[np.bool_]) -> tuple[str, int]:
+    """Return the text outside unknown tokens, and the bytes inside them that are not space."""
+    start, end = int(batch.offsets[document]), int(batch.offsets[document + 1])
+    text, mask = batch.buffer[start:end], covered[start:end]
+    inside = text[mask].tobytes().decode("utf-8", "replace")
+    outside = text[~mask].tobytes().decode("utf-8", "replace")
+    return outside, len("".join(inside.split()).encode())
+
+
+def _add_lost_characters(
+    before: list[str], after: list[str], suspects: IntArray, lost: dict[str, IntArray]
+) -> None:
+    keys, counts = _character_counts(before)
+    out_keys, out_counts = _character_counts(after)
+    missing = counts - _lookup(out_keys, out_counts, keys)
+    gained = out_keys[out_counts > _lookup(keys, counts, out_keys)]
+    gone = missing > 0
+    keys, missing = keys[gone], missing[gone]
+    if not keys.size:
+        return
+    document, code = keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
+    n_bytes = missing * (1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000))
+    cause = _causes(document, code, gained)
+    for number, name in enumerate(LOSS_CAUSES):
+        chosen = cause == number
+        np.add.at(lost[name], suspects[document[chosen]], n_bytes[chosen])
+
+
+def _character_counts(texts: list[str]) -> tuple[IntArray, IntArray]:
+    """Count each document's characters, canonical forms made equal and white space left out."""
+    settled = ["".join(unicodedata.normalize("NFC", text).split()) for text in texts]
+    codes = np.frombuffer("".join(settled).encode("utf-32-le", "surrogatepass"), "<u4")
+    document = np.repeat(np.arange(len(texts), dtype=np.int64), [len(text) for text in settled])
+    keys, counts = np.unique((document << _SHIFT) | codes, return_counts=True)
+    return keys, counts
+
+
+def _lookup(keys: IntArray, counts: IntArray, wanted: IntArray) -> IntArray:
+    """Return the count of each wanted key, 0 where there is none."""
+    if not keys.size:
+        return np.zeros(len(wanted), np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, counts[place], 0)
+
+
+def _causes(document: IntArray, code: IntArray, gained: IntArray) -> IntArray:
+    """Name the cause of each lost character by what stands in its place, as an index.
+
+    A capital whose small letter appeared is `case`; a letter whose base appeared, or a combining
+    mark that went, is `marks`; a character whose compatibility form appeared is `compatibility`.
+    """
+    distinct, place = np.unique(code, return_inverse=True)
+    cause = np.full(len(code), LOSS_CAUSES.index("other"), np.int64)
+    for name, replacement in reversed(_REPLACEMENTS):
+        stand_in = np.array([replacement(chr(c)) for c in distinct.tolist()], np.int64)[place]
+        key = (document << _SHIFT) | np.maximum(stand_in, 0)
+        known = np.isin(key, gained) & (stand_in >= 0) & (stand_in != code)
+        cause[known] = LOSS_CAUSES.index(name)
+    is_mark = np.array([unicodedata.category(chr(c))[0] == "M" for c in distinct.tolist()])[place]
+    cause[is_mark] = LOSS_CAUSES.index("marks")
+    return cause
+
+
+def _first(text: str) -> int:
+    return ord(text[0]) if text else -1
+
+
+_REPLACEMENTS = (
+    ("case", lambda c: _first(c.lower())),
+    ("marks", lambda c: _first(unicodedata.normalize("NFD", c))),
+    ("marks", lambda c: _first(unicodedata.normalize("NFD", c.lower()))),
+    ("compatibility", lambda c: _first(unicodedata.normalize("NFKC", c))),
+    ("compatibility", lambda c: _first(unicodedata.normalize("NFKC", c).lower())),
+)
+
+
+def _witnesses(
+    tokenizer: Tokenizer,
+    batch: SliceBatch,
+    encoded: Encoded,
+    decoded: Sequence[str],
+    boundaries: Boundaries | None,
+    kinds: IntArray,
+    lost: dict[str, IntArray],
+) -> tuple[Finding, ...]:
+    found = []
+    for kind in (NORMALIZED, LOSSY):
+        documents = np.flatnonzero(kinds == kind)
+        if documents.size:
+            i = int(documents[0])
+            swallowed = _added_token_at_difference(
+                tokenizer, batch, encoded, boundaries, i, decoded[i]
+            )
+            reason = explain(batch.texts[i], decoded[i], {c: int(v[i]) for c, v in lost.items()})
+            if swallowed is not None and "space" in reason:
+                reason = f"white space beside the added token {swallowed!r} was swallowed"
+            found.append(_witness(batch, i, decoded[i], ROUND_TRIP[kind], reason))
+    return tuple(found)
+
+
+def explain(before: str, after: str, lost: dict[str, int]) -> str:
+    """Name in words what changed between a text and its round trip.
+
+    >>> explain("plain", " plain", {})
+    'a leading space was added'
+    >>> explain("Café", "cafe", {"case": 1, "marks": 2})
+    'lost: 2 bytes by marks, 1 byte by case'
+    """
+    if after == f" {before}":
+        return "a leading space was added"
+    if _settled(before) == _settled(after):
+        if "".join(before.split()) == "".join(after.split()):
+            return "white space was trimmed, merged or changed"
+        return "the Unicode normal form changed"
+    parts = sorted(((n, cause) for cause, n in lost.items() if n), reverse=True)
+    if parts:
+        return "lost: " + ", ".join(
+            f"{n} {'byte' if n == 1 else 'bytes'} by {cause}" for n, cause in parts
+        )
+    if "".join(before.split()) == "".join(after.split()):
+        return "white space was added inside the text"
+    return "characters were added, moved or replaced"
+
+
+def _witness(batch: SliceBatch, i: int, after: str, kind: str, reason: str) -> Finding:
+    before = batch.texts[i]
+    at = next(
+        (p for p, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
+        min(len(before), len(after)),
+    )
+    expected, got = _code_point(before, at), _code_point(after, at)
+    return Finding(
+        kind="witness",
+        suite="fidelity",
+        document_id=batch.ids[i],
+        message=f"{reason}; first difference at character {at}: {expected} came back as {got}",
+        data={
+            "class": kind,
+            "position": at,
+            "expected": expected,
+            "got": got,
+            "expected_excerpt": before[max(0, at - _EXCERPT) : at + _EXCERPT],
+            "got_excerpt": after[max(0, at - _EXCERPT) : at + _EXCERPT],
+        },
+    )
+
+
+def _code_point(text: str, at: int) -> str:
+    return f"U+{ord(text[at]):04X}" if at < len(text) else "the end"
+
+
+def _added_token_at_difference(
+    tokenizer: Tokenizer,
+    batch: SliceBatch,
+    encoded: Encoded,
+    boundaries: Boundaries | None,
+    i: int,
+    after: str,
+) -> str | None:
+    """Return the spelling of the added token that covers the first difference, if one does."""
+    added = tokenizer.vocabulary.added_ids
+    if not added or boundaries is None or not boundaries.known[i]:
+        return None
+    before = batch.texts[i]
+    at = sum(
+        1 for _ in itertools.takewhile(lambda p: p[0] == p[1], zip(before, after, strict=False))
+    )
+    byte = int(batch.offsets[i]) + len(before[:at].encode())
+    for token in range(int(encoded.offsets[i]), int(encoded.offsets[i + 1])):
+        if boundaries.starts[token] <= byte < boundaries.ends[token]:
+            content = tokenizer.vocabulary.token_bytes[int(encoded.ids[token])]
+            is_added = int(encoded.ids[token]) in added
+            return content.decode("utf-8", "replace") if is_added and content else None
+    return None

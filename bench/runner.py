@@ -1,0 +1,465 @@
+"""A run from start to end: slices, cells, suites, files, report.
+
+A fault costs what it touches and no more: a corpus that cannot be read fails its cells, a
+tokenizer that cannot be loaded fails its own, everything else is measured and written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from bench import plugins
+from bench.config import Config, TrainEntry
+from bench.corpora import AnyCorpus, Corpus
+from bench.environment import Stopwatch, describe, library_versions
+from bench.errors import InputError, Refusal, ResultsError, TokbenchError
+from bench.executors import Executor, Inline
+from bench.loading import TokenizerSource
+from bench.model import Finding, Measurement
+from bench.plan import Plan, make_plan
+from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.results import (
+    FINDINGS,
+    MEASUREMENTS,
+    SCHEMA_VERSION,
+    Results,
+    digest_of,
+    documents_table,
+    finding_rows,
+    load_results,
+    measurement_rows,
+    read_cell,
+    table_of,
+    write_json,
+    write_parquet,
+    write_whole,
+)
+from bench.slices import Slice, check_parallel, materialise
+from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
+from bench.timing import Contest, Sample
+from bench.training import Trained, obtain
+from bench.worker import CellTask, count_cell, forget_tokenizers
+
+
+class Progress(Protocol):
+    """How a run tells what it is doing; `bench.console` has the ones people see."""
+
+    def step(self, text: str) -> None:
+        """Something begins."""
+
+    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+        """A cell is finished."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """Where the results are, and whether something in them is missing."""
+
+    results: Results
+    problems: Sequence[str]
+
+    @property
+    def exit_code(self) -> int:
+        """0 when everything was measured, 3 when a cell or an input failed."""
+        return 3 if self.problems else 0
+
+
+def run(
+    config: Config,
+    *,
+    output: Path,
+    progress: Progress,
+    watch: Stopwatch,
+    new: bool = False,
+    executor: Executor | None = None,
+) -> RunOutcome:
+    """Measure what the config asks for and write the run folder below `output`."""
+    started = datetime.now(UTC)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    plan = make_plan(config)
+    folder = choose_folder(output, plan, new=new)
+    progress.step(f"run {folder.name}: {len(plan.cells)} cells")
+    inputs = _Inputs(config=config, progress=progress, watch=watch)
+    slices = inputs.slices()
+    sources = inputs.sources(slices)
+    counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
+    tallies = _tallies(config, counted, slices, inputs.refusals)
+    measurements, findings = _apply_suites(config, tallies)
+    findings += inputs.findings + inputs.notes
+    findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
+    findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
+    noisy, samples = _time(config, tallies, sources, slices, progress, watch, findings)
+    progress.step("writing results")
+    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
+    write_json(
+        folder / "environment.json",
+        {**describe(started), "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()}},
+    )
+    results = load_results(folder)
+    for path, text in render_reports(config.run.reports, results).items():
+        write_whole(folder / path, text)
+    return RunOutcome(results=results, problems=_problems(tallies, inputs.findings))
+
+
+def choose_folder(output: Path, plan: Plan, *, new: bool) -> Path:
+    """Return an unfinished run of the same plan to complete, else the next free number."""
+    prefix = f"{plan.name}-"
+    numbers = sorted(
+        int(p.name[len(prefix) :])
+        for p in output.glob(f"{prefix}*")
+        if p.name[len(prefix) :].isdigit()
+    )
+    if numbers and not new:
+        last = output / f"{prefix}{numbers[-1]}"
+        if not (last / "run.json").exists() and _plan_of(last) == plan.sha256:
+            return last
+    folder = output / f"{prefix}{(numbers[-1] if numbers else 0) + 1}"
+    write_json(folder / "plan.json", {"plan": plan.sha256, "cells": len(plan.cells)})
+    return folder
+
+
+def _plan_of(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["plan"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+@dataclass
+class _Inputs:
+    """Corpora and tokenizers of a run, and what was wrong with some of them."""
+
+    config: Config
+    progress: Progress
+    watch: Stopwatch
+
+    def __post_init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.reasons: dict[tuple[str, str], str] = {}
+        self.trained: dict[str, Trained] = {}
+        self.failed_training: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
+        self.notes: list[Finding] = []
+
+    def slices(self) -> dict[tuple[str, str], Slice]:
+        """Materialise every language of every corpus that can be read."""
+        found: dict[tuple[str, str], Slice] = {}
+        with self.watch.section("corpus"):
+            for name, entry in self.config.run.corpora.items():
+                mine: dict[str, Slice] = {}
+                for language in entry.options():
+                    self._materialise(name, entry, language, mine)
+                self._check_parallel(name, entry, mine)
+                found |= {(name, language): part for language, part in mine.items()}
+        return found
+
+    def _materialise(
+        self, name: str, entry: AnyCorpus, language: str, mine: dict[str, Slice]
+    ) -> None:
+        try:
+            mine[language] = materialise(
+                name, entry, language, self.config.folder, watch=self.watch
+            )
+        except InputError as exc:
+            self._fail(name, language, str(exc))
+
+    def _check_parallel(self, name: str, entry: Corpus, mine: dict[str, Slice]) -> None:
+        if not entry.parallel or not mine:
+            return
+        try:
+            mine |= check_parallel(list(mine.values()))
+        except Refusal as exc:
+            self.progress.step(f"no premium on {name}: {exc}")
+            self.refusals[name] = str(exc)
+            refusal = Finding(kind="refusal", suite="multilingual", corpus=name, message=str(exc))
+            self.notes.append(refusal)
+
+    def _fail(self, corpus: str, language: str, reason: str) -> None:
+        self.progress.step(f"corpus {corpus}, {language}: {reason}")
+        self.reasons[corpus, language] = reason
+        self.findings.append(
+            Finding(kind="failure", suite="run", corpus=corpus, language=language, message=reason)
+        )
+
+    def sources(self, slices: Mapping[tuple[str, str], Slice]) -> dict[str, TokenizerSource]:
+        """Return how to load each tokenizer, trained first where the config says so."""
+        sources = {}
+        for key, entry in self.config.tokenizers.items():
+            if isinstance(entry, TrainEntry):
+                self._train(key, entry, slices)
+                if key in self.trained:
+                    sources[key] = self.trained[key].source
+            else:
+                sources[key] = TokenizerSource(key=key, plugin=entry, folder=self.config.folder)
+        return sources
+
+    def _train(self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]) -> None:
+        wanted = entry.languages or tuple(self.config.run.corpora[entry.corpus].options())
+        self.progress.step(f"tokenizer {key}: {entry.trainer} on {entry.corpus}")
+        try:
+            missing = [name for name in wanted if (entry.corpus, name) not in slices]
+            if missing:
+                raise InputError(f"its training text is missing: {entry.corpus}, {missing[0]}")
+            with self.watch.section("train"):
+                text = [slices[entry.corpus, name] for name in wanted]
+                self.trained[key] = obtain(key, entry, text)
+        except TokbenchError as exc:
+            self.failed_training[key] = str(exc)
+
+
+def _count(
+    plan: Plan,
+    folder: Path,
+    config: Config,
+    inputs: _Inputs,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+    executor: Executor,
+) -> tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]]:
+    cells: dict[CellKey, Cell] = {}
+    facts: dict[str, TokenizerFacts] = {}
+    for number, key in enumerate(plan.cells, 1):
+        reason = _why_impossible(key, inputs, slices)
+        reused = False
+        if reason:
+            cells[key] = Cell(key=key, status="failed", detail=reason)
+        else:
+            task = CellTask(
+                key=key,
+                source=sources[key.tokenizer],
+                slice=slices[key.corpus, key.language],
+                path=folder / "cells" / key.tokenizer / key.corpus / f"{key.language}.cell",
+                keep_ids=config.run.keep_ids,
+            )
+            outcome = executor.submit(count_cell, task).result()
+            inputs.watch.take(outcome.seconds, process=outcome.process)
+            cells[key] = _cell_of(task, outcome.identity, outcome.reason)
+            reused = outcome.reused
+            if outcome.facts is not None:
+                facts[key.tokenizer] = _with_training(outcome.facts, key.tokenizer, inputs)
+        inputs.progress.cell(cells[key], number, len(plan.cells), reused=reused)
+    forget_tokenizers()
+    return cells, facts
+
+
+def _why_impossible(
+    key: CellKey, inputs: _Inputs, slices: Mapping[tuple[str, str], Slice]
+) -> str | None:
+    if key.tokenizer in inputs.failed_training:
+        return inputs.failed_training[key.tokenizer]
+    if (key.corpus, key.language) not in slices:
+        return inputs.reasons.get((key.corpus, key.language), "its corpus could not be read")
+    return None
+
+
+def _cell_of(task: CellTask, identity: Mapping[str, str], reason: str | None) -> Cell:
+    if reason is not None:
+        return Cell(key=task.key, status="failed", detail=reason)
+    cell = read_cell(task.path, task.key, identity)
+    if cell is None:
+        raise ResultsError(f"{task.path}: was written a moment ago and cannot be read back")
+    return cell
+
+
+def _with_training(facts: TokenizerFacts, key: str, inputs: _Inputs) -> TokenizerFacts:
+    trained = inputs.trained.get(key)
+    return facts if trained is None else replace(facts, trained=dict(trained.facts))
+
+
+def _tallies(
+    config: Config,
+    counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
+    slices: Mapping[tuple[str, str], Slice],
+    refusals: Mapping[str, str],
+) -> Tallies:
+    cells, facts = counted
+    return Tallies(
+        cells=cells,
+        tokenizers=facts,
+        corpora={key: _corpus_facts(part, refusals.get(key[0])) for key, part in slices.items()},
+        seed=config.run.seed,
+        resamples=config.run.resamples,
+        lost_limit=config.run.lost_limit,
+    )
+
+
+def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
+    meta = part.meta
+    clusters = part.clusters()
+    return CorpusFacts(
+        corpus=meta.corpus,
+        language=meta.language,
+        tag=meta.tag,
+        script=meta.script,
+        kind=meta.kind,
+        parallel=meta.parallel,
+        pivot=meta.pivot,
+        sha256=meta.sha256,
+        document_ids=tuple(part.document_ids()),
+        clusters=None if clusters is None else tuple(c or "" for c in clusters),
+        words_reason=meta.words_reason,
+        parallel_refusal=refusal,
+    )
+
+
+def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], list[Finding]]:
+    measurements: list[Measurement] = []
+    findings: list[Finding] = []
+    for suite in config.suites.values():
+        if isinstance(suite, CountsSuite):
+            for item in suite.measure(tallies):
+                if isinstance(item, Finding):
+                    findings.append(item)
+                else:
+                    measurements.append(item)
+    return measurements, findings
+
+
+def _failure(cell: Cell) -> Finding:
+    return Finding(
+        kind="failure",
+        suite="run",
+        tokenizer=cell.key.tokenizer,
+        corpus=cell.key.corpus,
+        language=cell.key.language,
+        message=cell.detail or "failed",
+    )
+
+
+def _time(
+    config: Config,
+    tallies: Tallies,
+    sources: Mapping[str, TokenizerSource],
+    slices: Mapping[tuple[str, str], Slice],
+    progress: Progress,
+    watch: Stopwatch,
+    findings: list[Finding],
+) -> tuple[list[Measurement], list[Sample]]:
+    suites = [suite for suite in config.suites.values() if isinstance(suite, ClockSuite)]
+    if not suites:
+        return [], []
+    contest = Contest(
+        tokenizers={key: sources[key] for key in tallies.tokenizers},
+        texts=_texts_by_corpus(slices),
+        seed=config.run.seed,
+        progress=progress.step,
+    )
+    measurements: list[Measurement] = []
+    samples: list[Sample] = []
+    with watch.section("timing"):
+        for suite in suites:
+            timed = suite.measure(contest)
+            measurements += timed.measurements
+            samples += timed.samples
+            findings += timed.findings
+    return measurements, samples
+
+
+def _texts_by_corpus(slices: Mapping[tuple[str, str], Slice]) -> dict[str, Iterable[str]]:
+    from bench.training import SliceTexts
+
+    by_corpus: dict[str, list[Slice]] = {}
+    for (corpus, _), part in slices.items():
+        by_corpus.setdefault(corpus, []).append(part)
+    return {corpus: SliceTexts(parts) for corpus, parts in by_corpus.items()}
+
+
+def _write(
+    folder: Path,
+    config: Config,
+    plan: Plan,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    measurements: Sequence[Measurement],
+    findings: Sequence[Finding],
+    noisy: Sequence[Measurement],
+    samples: Sequence[Sample],
+) -> None:
+    tables = {
+        "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
+        "findings.parquet": table_of(finding_rows(findings), FINDINGS),
+        **_documents(tallies),
+    }
+    for name, table in tables.items():
+        write_parquet(folder / name, table)
+    if noisy or samples:
+        rows = measurement_rows(noisy, tallies)
+        write_parquet(folder / "throughput.parquet", table_of(rows, MEASUREMENTS))
+        write_parquet(
+            folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples])
+        )
+    write_json(folder / "run.json", _run_json(config, plan, tallies, slices, tables))
+
+
+def _documents(tallies: Tallies) -> dict[str, pa.Table]:
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in tallies.counted():
+        groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)
+    return {
+        f"documents/{tokenizer}@{corpus}.parquet": documents_table(cells, tallies)
+        for (tokenizer, corpus), cells in groups.items()
+    }
+
+
+def _run_json(
+    config: Config,
+    plan: Plan,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    tables: Mapping[str, pa.Table],
+) -> dict[str, Any]:
+    corpora: dict[str, dict[str, Any]] = {}
+    for (corpus, language), part in slices.items():
+        corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": config.run.name,
+        "config": config.canonical(),
+        "config_path": config.path,
+        "plan": plan.sha256,
+        "policy": {
+            "special_tokens": config.run.special_tokens,
+            "lost_limit": config.run.lost_limit,
+        },
+        "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
+        "versions": library_versions(),
+        "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
+        "corpora": corpora,
+        "cells": [
+            {**cell.key._asdict(), "status": cell.status, "n": cell.tally.n, "detail": cell.detail}
+            for cell in tallies.cells.values()
+        ],
+        "digest": digest_of(tables),
+    }
+
+
+def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
+    """Return the files of the named reports."""
+    files: dict[str, str] = {}
+    for name in names:
+        files |= plugins.find(ReportPlugin, name)().render(results)
+    return files
+
+
+def _problems(tallies: Tallies, findings: Sequence[Finding]) -> list[str]:
+    """Return one line for each input that failed and each reason why cells did."""
+    problems = [f"corpus {f.corpus}, {f.language}: {f.message}" for f in findings]
+    reported = {f.message for f in findings}
+    cells: dict[tuple[str, str, str], list[CellKey]] = {}
+    for cell in tallies.cells.values():
+        if cell.status in ("failed", "partial") and cell.detail not in reported:
+            place = cell.key.tokenizer, cell.status, cell.detail or ""
+            cells.setdefault(place, []).append(cell.key)
+    for (tokenizer, status, detail), keys in cells.items():
+        where = f"{keys[0].corpus}, {keys[0].language}"
+        more = f" and {len(keys) - 1} more cells" if len(keys) > 1 else ""
+        problems.append(f"{tokenizer} on {where}{more}: {status}: {detail}")
+    return problems

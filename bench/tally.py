@@ -1,0 +1,221 @@
+"""Tallies: what has been counted, per document and per token id.
+
+A tally is made of arrays only. Tallies of parts of a corpus merge into the tally of the whole
+(concatenate documents, add histograms), so batches, processes and machines give the same numbers
+as one pass. Metrics are pure functions of tallies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.model import Finding, IntArray, Kind, Status
+from bench.stats import Resampling
+
+EXACT, NORMALIZED, LOSSY = 0, 1, 2
+ROUND_TRIP = ("exact", "normalized", "lossy")
+"""Names of the round-trip classes, by their number in `Tally.documents`."""
+
+LOSS_CAUSES = ("unknown", "marks", "case", "compatibility", "other")
+
+WORD_COLUMNS = ("words", "word_tokens", "continued_words", "single_token_words")
+COLUMNS = (
+    "bytes",
+    "characters",
+    "tokens",
+    "unknown",
+    "byte_fallback",
+    "partial_character",
+    *(f"lost_{cause}" for cause in LOSS_CAUSES),
+    *WORD_COLUMNS,
+    "spells_special",
+    "byte_sum_breach",
+    "round_trip",
+)
+"""The int64 columns of `Tally.documents`; docs/results.md says what each counts."""
+
+
+class CellKey(NamedTuple):
+    """One cell of a run: a tokenizer on one language of a corpus."""
+
+    tokenizer: str
+    corpus: str
+    language: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """The counts of one cell, or of a part of it.
+
+    `rows` are the documents' row numbers in the slice; every array of `documents` is int64 and
+    of the same length. `ids_hash` holds BLAKE2b-64 of each document's ids as little-endian uint32.
+    `histogram_ids` is sorted and distinct.
+    """
+
+    rows: IntArray
+    documents: Mapping[str, IntArray]
+    ids_hash: npt.NDArray[np.uint64]
+    histogram_ids: IntArray
+    histogram_counts: IntArray
+    ids: tuple[npt.NDArray[np.uint32], ...] | None = None
+    """The ids of each document, when the config keeps them."""
+    findings: tuple[Finding, ...] = ()
+    failed_rows: tuple[int, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Documents counted."""
+        return len(self.rows)
+
+    def total(self, column: str) -> int:
+        """Sum of one column over all documents."""
+        return int(self.documents[column].sum())
+
+    def round_trip_count(self, kind: int) -> int:
+        """Documents of one round-trip class."""
+        return int((self.documents["round_trip"] == kind).sum())
+
+
+def merge(parts: Sequence[Tally]) -> Tally:
+    """Return the tally of all parts, documents in the order of their rows.
+
+    >>> a, b = empty_tally(), empty_tally()
+    >>> merge([a, b]).n
+    0
+    """
+    if not parts:
+        return empty_tally()
+    rows = np.concatenate([part.rows for part in parts])
+    order = np.argsort(rows, kind="stable")
+    ids, counts = _merge_histograms(parts)
+    kept: tuple[npt.NDArray[np.uint32], ...] | None = None
+    if all(part.ids is not None for part in parts):
+        flat = [ids_ for part in parts for ids_ in part.ids or ()]
+        kept = tuple(flat[i] for i in order.tolist())
+    return Tally(
+        rows=rows[order],
+        documents={
+            c: np.concatenate([part.documents[c] for part in parts])[order] for c in COLUMNS
+        },
+        ids_hash=np.concatenate([part.ids_hash for part in parts])[order],
+        histogram_ids=ids,
+        histogram_counts=counts,
+        ids=kept,
+        findings=tuple(finding for part in parts for finding in part.findings),
+        failed_rows=tuple(sorted(row for part in parts for row in part.failed_rows)),
+    )
+
+
+def _merge_histograms(parts: Sequence[Tally]) -> tuple[IntArray, IntArray]:
+    if len(parts) == 1:
+        return parts[0].histogram_ids, parts[0].histogram_counts
+    ids = np.concatenate([part.histogram_ids for part in parts])
+    counts = np.concatenate([part.histogram_counts for part in parts])
+    distinct, place = np.unique(ids, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, place, counts)
+    return distinct, total
+
+
+def empty_tally() -> Tally:
+    """Return the tally of no documents."""
+    none = np.zeros(0, np.int64)
+    return Tally(
+        rows=none,
+        documents=dict.fromkeys(COLUMNS, none),
+        ids_hash=np.zeros(0, np.uint64),
+        histogram_ids=none,
+        histogram_counts=none,
+        ids=(),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerFacts:
+    """What suites and reports need to know of a tokenizer once it is gone."""
+
+    fingerprint: str
+    fingerprint_parts: Mapping[str, str]
+    n_entries: int
+    n_ids: int
+    n_special: int
+    special_ids: tuple[int, ...]
+    byte_exact: bool
+    notes: tuple[str, ...] = ()
+    trained: Mapping[str, Any] | None = None
+    """Facts of its training, for a tokenizer that this run trained."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFacts:
+    """What suites need to know of one language of a corpus."""
+
+    corpus: str
+    language: str
+    tag: str | None
+    script: str | None
+    kind: Kind
+    parallel: bool
+    pivot: str | None
+    sha256: str
+    document_ids: tuple[str, ...]
+    clusters: tuple[str, ...] | None
+    words_reason: str | None
+    """Why words are undefined here, None where they are defined."""
+    parallel_refusal: str | None = None
+    """Why a corpus declared parallel is not, None where its ids agree."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether row i is the same document in every language of the corpus."""
+        return self.parallel and self.parallel_refusal is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """The outcome of one cell: its tally, or why there is none."""
+
+    key: CellKey
+    status: Status
+    tally: Tally = field(default_factory=empty_tally)
+    detail: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tallies:
+    """Everything a run has counted: the only input of the suites that need `counts`.
+
+    `cells` holds every planned cell, failed ones too.
+    """
+
+    cells: Mapping[CellKey, Cell]
+    tokenizers: Mapping[str, TokenizerFacts]
+    corpora: Mapping[tuple[str, str], CorpusFacts]
+    seed: int
+    resamples: int
+    lost_limit: float
+
+    def counted(self) -> list[Cell]:
+        """Return the cells that have numbers, in the order of the config."""
+        return [c for c in self.cells.values() if c.status in ("ok", "partial") and c.tally.n]
+
+    def facts(self, key: CellKey) -> CorpusFacts:
+        """Return what is known of the text of a cell."""
+        return self.corpora[key.corpus, key.language]
+
+    def lost_share(self, cell: Cell) -> float | None:
+        """Share of input bytes that did not survive, None for a cell without bytes."""
+        n_bytes = cell.tally.total("bytes")
+        lost = sum(cell.tally.total(f"lost_{cause}") for cause in LOSS_CAUSES)
+        return lost / n_bytes if n_bytes else None
+
+    @cached_property
+    def resampling(self) -> Resampling:
+        """The bootstrap shared by all suites of a run."""
+        return Resampling(self)

@@ -1,0 +1,190 @@
+"""Where tokens end in a text, and how they cut its words.
+
+Positions are bytes of a batch's concatenated UTF-8, so one array holds the boundaries of all
+documents. Words are never encoded on their own: a token at the start of a sentence may differ
+from the same word's token elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.model import IntArray, Span, Tokenizer
+from bench.slices import SliceBatch
+
+if TYPE_CHECKING:
+    from bench.encode import Encoded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boundaries:
+    """First and one-past-last byte of each token of a batch, shape (n_tokens,).
+
+    `known[i]` says whether document i has boundaries at all. `partition` is true when tokens
+    of every known document follow each other without gap or overlap.
+    """
+
+    starts: IntArray
+    ends: IntArray
+    known: npt.NDArray[np.bool_]
+    partition: bool
+
+    @classmethod
+    def from_bytes(
+        cls, batch: SliceBatch, encoded: Encoded, tokenizer: Tokenizer
+    ) -> tuple[Boundaries, npt.NDArray[np.bool_]]:
+        """Place tokens by the bytes of their ids.
+
+        A space that the model put before the text is taken off the first token. Also returns
+        the documents whose token bytes do not add up to their bytes, shape (n,).
+        """
+        lengths = tokenizer.vocabulary.byte_lengths[encoded.ids]
+        if lengths.size and lengths.min() < 0:
+            lengths = np.maximum(lengths, 0)
+        running = _running(lengths)
+        n_bytes = np.diff(batch.offsets)
+        excess = np.diff(running[encoded.offsets]) - n_bytes
+        if tokenizer.prefix_space and excess.any():
+            lengths, excess = _without_prefix(lengths, excess, encoded, tokenizer)
+            running = _running(lengths)
+        breached = excess != 0
+        starts, ends = running[:-1], running[1:]
+        if (
+            breached.any()
+        ):  # their tokens have no place; those of later documents move back to theirs
+            shift = np.repeat(batch.offsets[:-1] - running[encoded.offsets[:-1]], encoded.lengths)
+            starts, ends = starts + shift, ends + shift
+        whole = not breached.any()
+        return cls(starts=starts, ends=ends, known=~breached, partition=whole), breached
+
+    @classmethod
+    def from_spans(
+        cls, batch: SliceBatch, spans: Sequence[Sequence[Span]], encoded: Encoded
+    ) -> Boundaries:
+        """Place tokens by the code points that the tokenizer says they stand for."""
+        starts, ends = _spans_in_bytes(batch, spans, np.arange(len(batch.ids)), encoded.lengths)
+        known = np.ones(len(batch.ids), np.bool_)
+        return cls(starts=starts, ends=ends, known=known, partition=False)
+
+    def with_spans(
+        self,
+        batch: SliceBatch,
+        documents: IntArray,
+        spans: Sequence[Sequence[Span]],
+        encoded: Encoded,
+    ) -> Boundaries:
+        """Return boundaries where some documents are placed by spans instead."""
+        counts = encoded.lengths[documents]
+        starts, ends = _spans_in_bytes(batch, spans, documents, counts)
+        chosen = np.zeros(len(batch.ids), np.bool_)
+        chosen[documents] = True
+        of_token = np.repeat(chosen, encoded.lengths)
+        new_starts, new_ends = self.starts.copy(), self.ends.copy()
+        new_starts[of_token], new_ends[of_token] = starts, ends
+        known = self.known | chosen
+        return replace(self, starts=new_starts, ends=new_ends, known=known, partition=False)
+
+
+def _running(lengths: npt.NDArray[Any]) -> IntArray:
+    total = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=total[1:])
+    return total
+
+
+def _without_prefix(
+    lengths: npt.NDArray[np.int32], excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
+) -> tuple[npt.NDArray[np.int32], IntArray]:
+    first = encoded.offsets[:-1]
+    some = (encoded.lengths > 0) & (excess == 1)
+    vocabulary = tokenizer.vocabulary
+    first_bytes = [vocabulary.token_bytes[i] or b"" for i in encoded.ids[first[some]].tolist()]
+    starts_with_space = np.array([content[:1] == b" " for content in first_bytes], np.bool_)
+    some[some] = starts_with_space
+    lengths = lengths.copy()
+    lengths[first[some]] -= 1
+    return lengths, np.where(some, 0, excess)
+
+
+def _spans_in_bytes(
+    batch: SliceBatch, spans: Sequence[Sequence[Span]], documents: IntArray, counts: IntArray
+) -> tuple[IntArray, IntArray]:
+    flat = np.fromiter(
+        itertools.chain.from_iterable(itertools.chain.from_iterable(spans)),
+        np.int64,
+        2 * int(counts.sum()),
+    ).reshape(-1, 2)
+    byte_of_character = np.flatnonzero((batch.buffer & 0xC0) != 0x80)
+    byte_of_character = np.append(byte_of_character, len(batch.buffer))
+    first_character = np.zeros(len(batch.characters) + 1, np.int64)
+    np.cumsum(batch.characters, out=first_character[1:])
+    base = np.repeat(first_character[documents], counts)
+    limit = np.repeat(first_character[documents + 1], counts)
+    starts = byte_of_character[np.minimum(flat[:, 0] + base, limit)]
+    ends = byte_of_character[np.minimum(flat[:, 1] + base, limit)]
+    return starts, np.maximum(starts, ends)
+
+
+def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray]:
+    """Return per document: words, tokens overlapping them, words cut, words that are one token.
+
+    A word that no token overlaps counts as one token: text that vanished is not cheap.
+    """
+    assert batch.word_starts is not None
+    assert batch.word_ends is not None
+    assert batch.word_leads is not None
+    assert batch.word_offsets is not None
+    starts, ends, leads = batch.word_starts, batch.word_ends, batch.word_leads
+    edges = batch.word_offsets
+    if not boundaries.known.all():
+        keep = np.repeat(boundaries.known, np.diff(edges))
+        starts, ends, leads = starts[keep], ends[keep], leads[keep]
+        edges = _running(np.where(boundaries.known, np.diff(edges), 0).astype(np.int32))
+    count = _in_partition if boundaries.partition else _in_spans
+    overlaps, whole = count(boundaries, starts, ends, leads, len(batch.buffer))
+    overlaps = np.maximum(overlaps, 1)
+    return {
+        "words": np.diff(edges),
+        "word_tokens": np.diff(_running(overlaps)[edges]),
+        "continued_words": np.diff(np.searchsorted(np.flatnonzero(overlaps > 1), edges)),
+        "single_token_words": np.diff(np.searchsorted(np.flatnonzero(whole), edges)),
+    }
+
+
+def _in_partition(
+    boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Look each word's first and last byte up in the token that holds every byte."""
+    lengths = (boundaries.ends - boundaries.starts).astype(np.int32)
+    token_of_byte = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    if len(token_of_byte) != n_bytes:
+        raise AssertionError("a partition covers every byte")
+    first = token_of_byte[starts]
+    overlaps = token_of_byte[ends - 1] - first + np.int32(1)
+    whole = (overlaps == 1) & (boundaries.starts[first] >= leads) & (boundaries.ends[first] == ends)
+    return overlaps, whole
+
+
+def _in_spans(
+    boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Count the spans that overlap each word; spans may leave gaps, repeat or be empty."""
+    some = boundaries.ends > boundaries.starts
+    token_starts = np.sort(boundaries.starts[some])
+    token_ends = boundaries.ends[some]
+    order = np.argsort(boundaries.starts[some], kind="stable")
+    ends_by_start = token_ends[order]
+    sorted_ends = np.sort(token_ends)
+    first = np.searchsorted(sorted_ends, starts, "right")
+    overlaps = np.searchsorted(token_starts, ends, "left") - first
+    inside = np.minimum(first, max(len(token_starts) - 1, 0))
+    whole = overlaps == 1
+    if len(token_starts):
+        whole &= (token_starts[inside] >= leads) & (ends_by_start[inside] == ends)
+        whole &= token_starts[inside] <= starts
+    return overlaps, whole

@@ -1,0 +1,254 @@
+"""What reports look up in a run: values by metric, tokenizer, corpus and language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from statistics import median
+from typing import Any, NamedTuple
+
+from bench.results import Results
+
+Row = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where a value belongs."""
+
+    metric: str
+    tokenizer: str | None
+    corpus: str | None
+    language: str | None
+
+
+class View:
+    """One run, indexed for reading; made from Parquet and `run.json` alone."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.run = results.run
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All measurements, exact ones first; `params` is parsed."""
+        rows: list[Row] = self.results.measurements.to_pylist()
+        rows += self.results.throughput.to_pylist()
+        for row in rows:
+            row["params"] = json.loads(row["params"])
+        return rows
+
+    @cached_property
+    def _index(self) -> dict[Place, list[Row]]:
+        index: dict[Place, list[Row]] = {}
+        for row in self.rows:
+            place = Place(row["metric"], row["tokenizer"], row["corpus"], row["language"])
+            index.setdefault(place, []).append(row)
+        return index
+
+    @cached_property
+    def findings(self) -> list[Row]:
+        """All findings; `data` is parsed."""
+        rows: list[Row] = self.results.findings.to_pylist()
+        for row in rows:
+            row["data"] = json.loads(row["data"])
+        return rows
+
+    @property
+    def corpora(self) -> dict[str, dict[str, Any]]:
+        """Slice metadata by corpus and language, in the order of the config."""
+        found: dict[str, dict[str, Any]] = self.run["corpora"]
+        order = self.run["config"]["corpora"]
+        return {name: found[name] for name in order if name in found}
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """Tokenizers that were loaded, in the order of the config."""
+        return [name for name in self.run["config"]["tokenizers"] if name in self.run["tokenizers"]]
+
+    def languages(self, corpus: str) -> list[str]:
+        """Languages of a corpus, the pivot first."""
+        found = self.corpora[corpus]
+        pivot = self.pivot(corpus)
+        return sorted(found, key=lambda name: (name != pivot, name))
+
+    def pivot(self, corpus: str) -> str | None:
+        """The pivot of a parallel corpus."""
+        first = next(iter(self.corpora[corpus].values()))
+        pivot: str | None = first["pivot"] if first["parallel"] else None
+        return pivot if pivot in self.corpora[corpus] else None
+
+    def kind(self, corpus: str) -> str:
+        """natural or code."""
+        return str(next(iter(self.corpora[corpus].values()))["kind"])
+
+    def row(
+        self,
+        metric: str,
+        tokenizer: str | None,
+        corpus: str | None,
+        language: str | None = None,
+        **params: Any,
+    ) -> Row | None:
+        """Return the one row at a place whose params hold the given ones (none: has no cause)."""
+        for row in self._index.get(Place(metric, tokenizer, corpus, language), []):
+            if all(row["params"].get(name) == value for name, value in params.items()) and (
+                params or "cause" not in row["params"]
+            ):
+                return row
+        return None
+
+    def value(
+        self, metric: str, tokenizer: str, corpus: str, language: str | None = None, **params: Any
+    ) -> float | None:
+        """Return the value at a place, None where there is none."""
+        row = self.row(metric, tokenizer, corpus, language, **params)
+        return None if row is None else row["value"]
+
+    def values(self, metric: str, tokenizer: str, corpus: str) -> Iterator[tuple[str, float]]:
+        """Yield (language, value) where there is a value."""
+        for language in self.languages(corpus):
+            value = self.value(metric, tokenizer, corpus, language)
+            if value is not None:
+                yield language, value
+
+    def total(self, metric: str, tokenizer: str, corpus: str) -> int | None:
+        """Add a count up over all languages; None when a language is missing."""
+        values = dict(self.values(metric, tokenizer, corpus))
+        if set(values) != set(self.languages(corpus)):
+            return None
+        return round(sum(values.values()))
+
+
+class TokenizerSummary(NamedTuple):
+    """One line of the table by tokenizer."""
+
+    tokenizer: str
+    n_entries: int
+    tokens: int | None
+    pivot_bytes_per_token: float | None
+    median_premium: float | None
+    highest_premium: tuple[str, float] | None
+    refused_premiums: int
+    first_in: int
+    ranked_in: int
+    exact: float | None
+    unk_rate: float | None
+    lost_share: float | None
+    worst_lost: tuple[str, float] | None
+    encode: float | None
+
+
+def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
+    """Return the summaries of a corpus, best first: most languages ranked first, fewest tokens."""
+    lines = [_summary(view, corpus, name) for name in view.tokenizers]
+    lines = [line for line in lines if line.exact is not None]
+    return sorted(
+        lines, key=lambda s: (s.ranked_in == 0, -s.first_in, s.tokens or 1 << 62, s.tokenizer)
+    )
+
+
+def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
+    languages = view.languages(corpus)
+    pivot = view.pivot(corpus)
+    metric = "program_premium" if view.kind(corpus) == "code" else "premium"
+    premiums = {k: v for k, v in view.values(metric, tokenizer, corpus) if k != pivot}
+    ranks = dict(view.values("rank", tokenizer, corpus))
+    lost = dict(view.values("lost_byte_share", tokenizer, corpus))
+    worst = max(lost.items(), key=lambda item: item[1], default=None)
+    return TokenizerSummary(
+        tokenizer=tokenizer,
+        n_entries=view.run["tokenizers"][tokenizer]["n_entries"],
+        tokens=view.total("tokens", tokenizer, corpus),
+        pivot_bytes_per_token=view.value(
+            "bytes_per_token", tokenizer, corpus, pivot or languages[0]
+        ),
+        median_premium=median(premiums.values()) if premiums else None,
+        highest_premium=max(premiums.items(), key=lambda item: item[1], default=None),
+        refused_premiums=len(languages) - 1 - len(premiums) if pivot else 0,
+        first_in=sum(rank == 1 for rank in ranks.values()),
+        ranked_in=len(ranks),
+        exact=_weighted(view, corpus, tokenizer),
+        unk_rate=_pooled(view, corpus, tokenizer, "unk_rate", "tokens"),
+        lost_share=_pooled_bytes(view, corpus, tokenizer, lost),
+        worst_lost=worst if worst and worst[1] > 0 else None,
+        encode=view.value("encode_throughput", tokenizer, corpus),
+    )
+
+
+def _weighted(view: View, corpus: str, tokenizer: str) -> float | None:
+    """Share of all documents whose round trip is exact."""
+    rows = [
+        view.row("round_trip", tokenizer, corpus, language, **{"class": "exact"})
+        for language in view.languages(corpus)
+    ]
+    found = [row for row in rows if row is not None]
+    n = sum(row["n"] for row in found)
+    return sum(row["params"]["documents"] for row in found) / n if n else None
+
+
+def _pooled(view: View, corpus: str, tokenizer: str, share: str, count: str) -> float | None:
+    shares = dict(view.values(share, tokenizer, corpus))
+    counts = dict(view.values(count, tokenizer, corpus))
+    total = sum(counts[k] for k in shares if k in counts)
+    return sum(v * counts[k] for k, v in shares.items() if k in counts) / total if total else None
+
+
+def _pooled_bytes(
+    view: View, corpus: str, tokenizer: str, shares: dict[str, float]
+) -> float | None:
+    metas = view.corpora[corpus]
+    total = sum(metas[k]["bytes"] for k in shares)
+    return sum(v * metas[k]["bytes"] for k, v in shares.items()) / total if total else None
+
+
+def verdicts(view: View) -> list[str]:
+    """Return the sentences a report opens with: what the numbers say, per corpus."""
+    sentences = []
+    for corpus in view.corpora:
+        sentences += _verdict(view, corpus, summarize(view, corpus))
+    return sentences
+
+
+def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list[str]:
+    languages = view.languages(corpus)
+    ranked = [line for line in lines if line.ranked_in]
+    if not ranked:
+        return [f"On {corpus}, no tokenizer could be ranked."]
+    if len(languages) == 1:
+        firsts = [line.tokenizer for line in ranked if line.first_in]
+        sentences = [f"On {corpus}, {_and(firsts)} {_writes(firsts)} the fewest tokens."]
+    else:
+        best = [line for line in ranked if line.first_in == ranked[0].first_in]
+        names = [line.tokenizer for line in best]
+        sentences = [
+            f"On {corpus}, {_and(names)} {_ranks(names)} first in {best[0].first_in} of "
+            f"{len(languages)} languages (a first place can be shared)."
+        ]
+    unranked = [
+        f"{line.tokenizer} in {len(languages) - line.ranked_in} of {len(languages)}"
+        for line in lines
+        if line.ranked_in < len(languages)
+    ]
+    if unranked:
+        sentences.append(f"On {corpus}, not ranked because text is lost: {'; '.join(unranked)}.")
+    return sentences
+
+
+def _writes(names: Sequence[str]) -> str:
+    return "writes" if len(names) == 1 else "write"
+
+
+def _ranks(names: Sequence[str]) -> str:
+    return "ranks" if len(names) == 1 else "rank"
+
+
+def _and(names: Sequence[str]) -> str:
+    """Join names as prose does.
+
+    >>> _and(["a"]), _and(["a", "b"]), _and(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

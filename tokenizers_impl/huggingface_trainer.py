@@ -1,0 +1,253 @@
+"""The `tokenizers` library's own trainers behind tokbench's trainer shape.
+
+Which of them give the same model for the same input (tokenizers 0.23, measured over processes):
+
+- `TokenizersBPE`: yes.
+- `TokenizersWordPiece`: not by itself, since ids follow the order of a hash map and ties fall
+  with the ids. Here the alphabet is handed over in sorted order, which fixes both.
+- `TokenizersUnigram`: no. Sums are made in the order of a hash map, so scores differ in their
+  last digits, and with them now and then a piece. A model is stored once and used again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from bench.errors import TrainingError
+from bench.plugins import TrainedModel, TrainerPlugin
+from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BPE_PATTERNS: Mapping[str, str] = {
+    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    # `\p{N}{1,3}` without tiktoken's final `+`: after a counted repeat Oniguruma reads it as
+    # "one or more times", which would join all the digits of a number.
+    "cl100k": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+}
+"""Piece patterns in the words of Oniguruma, the regular expressions of `tokenizers`."""
+
+
+class TokenizersBPE(TrainerPlugin):
+    """Byte-level BPE, trained by `tokenizers`; the 256 bytes are always in the vocabulary."""
+
+    vocab_size: int = Field(gt=0)
+    special_tokens: tuple[str, ...] = ()
+    min_frequency: int = Field(default=2, ge=0)
+    pre_tokenization: Literal["none", "gpt2", "cl100k", "o200k"] = "gpt2"
+
+    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+        """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+        checked = TrainingTexts(texts)
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = _byte_level(self.pre_tokenization)
+        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.train_from_iterator(
+            iter(checked),
+            trainers.BpeTrainer(
+                vocab_size=self.vocab_size,
+                min_frequency=self.min_frequency,
+                special_tokens=list(self.special_tokens),
+                initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+                show_progress=False,
+            ),
+        )
+        return _saved(tokenizer, folder, checked, self, algorithm="bpe")
+
+
+class TokenizersWordPiece(TrainerPlugin):
+    """What `tokenizers` calls WordPiece training: BPE by pair frequency, written with ``##``.
+
+    The likelihood rule of the literature is tokbench's own trainer, `wordpiece`.
+    """
+
+    vocab_size: int = Field(gt=0)
+    special_tokens: tuple[str, ...] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    min_frequency: int = Field(default=2, ge=0)
+    limit_alphabet: int = Field(default=1000, gt=0)
+    """Most frequent characters to keep; words with others become ``[UNK]``."""
+    lowercase: bool = True
+    strip_accents: bool | None = None
+    """None: as `lowercase`."""
+    handle_chinese_chars: bool = True
+    clean_text: bool = True
+
+    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+        """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""
+        from tokenizers import Tokenizer, models
+
+        require_special_token("[UNK]", self.special_tokens, "what an unknown word becomes")
+        checked = TrainingTexts(texts)
+        documents = list(checked)
+        trained = self._untrained(Tokenizer(models.WordPiece(unk_token="[UNK]")))
+        alphabet = _wordpiece_alphabet(trained, documents, self.limit_alphabet)
+        _train_wordpiece(trained, documents, self, alphabet)
+        # A fresh tokenizer, because in the trained one each character is a special token.
+        model = models.WordPiece(trained.get_vocab(), unk_token="[UNK]")
+        tokenizer = self._untrained(Tokenizer(model))
+        tokenizer.add_special_tokens(list(self.special_tokens))
+        return _saved(tokenizer, folder, checked, self, algorithm="wordpiece_bpe")
+
+    def _untrained(self, tokenizer: Tokenizer) -> Tokenizer:
+        from tokenizers import decoders, normalizers, pre_tokenizers
+
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=self.clean_text,
+            handle_chinese_chars=self.handle_chinese_chars,
+            strip_accents=self.strip_accents,
+            lowercase=self.lowercase,
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        return tokenizer
+
+
+class TokenizersUnigram(TrainerPlugin):
+    """Unigram, trained by `tokenizers` on words with the space before them as ``▁``."""
+
+    vocab_size: int = Field(gt=0)
+    special_tokens: tuple[str, ...] = ("<unk>",)
+    min_frequency: Literal[0] = 0
+    """`tokenizers` has no such limit for Unigram: only 0 is accepted."""
+    unk_token: str = "<unk>"
+    normalization: Literal["identity", "nfkc"] = "identity"
+    shrinking_factor: float = Field(default=0.75, gt=0, lt=1)
+    max_piece_length: int = Field(default=16, gt=0)
+    n_sub_iterations: int = Field(default=2, gt=0)
+
+    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+        """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""
+        from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+        require_special_token(self.unk_token, self.special_tokens, "the unknown token")
+        checked = TrainingTexts(texts)
+        tokenizer = Tokenizer(models.Unigram())
+        if self.normalization == "nfkc":
+            tokenizer.normalizer = normalizers.NFKC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
+        tokenizer.train_from_iterator(
+            iter(checked),
+            trainers.UnigramTrainer(
+                vocab_size=self.vocab_size,
+                special_tokens=list(self.special_tokens),
+                unk_token=self.unk_token,
+                shrinking_factor=self.shrinking_factor,
+                max_piece_length=self.max_piece_length,
+                n_sub_iterations=self.n_sub_iterations,
+                show_progress=False,
+            ),
+        )
+        note = "tokenizers' Unigram training differs in the last digits from run to run"
+        return _saved(
+            tokenizer, folder, checked, self, algorithm="unigram", deterministic=False, note=note
+        )
+
+
+def _byte_level(pre_tokenization: str) -> Any:
+    from tokenizers import Regex, pre_tokenizers
+
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    if pre_tokenization == "none":
+        return to_bytes
+    split = pre_tokenizers.Split(Regex(BPE_PATTERNS[pre_tokenization]), "isolated")
+    return pre_tokenizers.Sequence([split, to_bytes])
+
+
+def _train_wordpiece(
+    tokenizer: Tokenizer, texts: list[str], options: TokenizersWordPiece, alphabet: list[str]
+) -> None:
+    from tokenizers import trainers
+
+    specials = list(options.special_tokens)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=options.vocab_size,
+        min_frequency=options.min_frequency,
+        # Special tokens get their ids first and in order; all other ids follow a hash map.
+        special_tokens=specials + [c for c in alphabet if c not in specials],
+        limit_alphabet=0,  # nothing beside the alphabet above, whose ties are broken by us
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(iter(texts), trainer)
+
+
+def _wordpiece_alphabet(tokenizer: Tokenizer, texts: list[str], limit: int) -> list[str]:
+    """Return the characters to keep and, with ``##``, those that continue a word, each sorted.
+
+    A character that never starts a word is needed without ``##`` as well: the library leaves
+    out of its words whatever has no such entry.
+    """
+    total: Counter[str] = Counter()
+    later: set[str] = set()
+    for chunk, count in _chunks(texts).items():
+        normalized = tokenizer.normalizer.normalize_str(chunk)
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized):
+            for character in word:
+                total[character] += count
+            later.update(word[1:])
+    kept = set(sorted(total, key=lambda c: (-total[c], c))[:limit])
+    return sorted(kept) + sorted("##" + c for c in later & kept)
+
+
+def _chunks(texts: list[str]) -> Counter[str]:
+    # Cut only where BERT's pre-tokenizer cuts for certain; str.split() knows more separators,
+    # some of which BERT deletes, joining the words around them.
+    chunks: Counter[str] = Counter()
+    for text in texts:
+        chunks.update(re.split(r"[ \t\r\n]+", text))
+    return chunks
+
+
+def _saved(
+    tokenizer: Tokenizer,
+    folder: Path,
+    checked: TrainingTexts,
+    options: TokenizersBPE | TokenizersWordPiece | TokenizersUnigram,
+    *,
+    algorithm: str,
+    deterministic: bool = True,
+    note: str | None = None,
+) -> TrainedModel:
+    reached = tokenizer.get_vocab_size()
+    if reached <= len(options.special_tokens):
+        raise TrainingError(
+            f"no entry beside the special tokens was learned from {checked.documents} documents; "
+            "train on more text"
+        )
+    data = tokenizer.to_str(pretty=True).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.json").write_bytes(data)
+    return TrainedModel(
+        tokenizer={"type": "huggingface", "file": "tokenizer.json"},
+        vocab_size_requested=options.vocab_size,
+        vocab_size_reached=reached,
+        documents=checked.documents,
+        bytes=checked.bytes,
+        deterministic=deterministic,
+        notes=size_note(options.vocab_size, reached) + ((note,) if note else ()),
+        facts={
+            "algorithm": algorithm,
+            "model_sha256": hashlib.sha256(data).hexdigest(),
+            "special_tokens": len(options.special_tokens),
+        },
+    )

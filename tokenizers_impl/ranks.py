@@ -1,0 +1,128 @@
+"""Rank files: one base64 token and its rank on each line, as tiktoken reads and writes them.
+
+Also turns ranks, a pattern and special tokens into a tokenizer that tiktoken runs. It does not
+know where files come from.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.errors import TokenizerError
+from bench.model import Fingerprint, Ids, Vocabulary
+from tokenizers_impl.convert import as_list
+
+
+def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
+    """Return rank by token; `source` names the file in errors.
+
+    >>> parse_ranks(b"YQ== 0\\nYg== 1\\n", "two.tiktoken")
+    {b'a': 0, b'b': 1}
+    """
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line:
+            continue
+        try:
+            token, rank = line.split()
+            # Not strict, as tiktoken is not: Whisper's file ends in a lone "=", the empty token.
+            ranks[base64.b64decode(token)] = int(rank)
+        except (ValueError, binascii.Error) as exc:
+            raise TokenizerError(
+                f"{source}:{number}: expected a base64 token, a space and its rank, got "
+                f"{line[:60]!r}; is it a rank file of tiktoken?"
+            ) from exc
+    return ranks
+
+
+def _check_ranks(ranks: Mapping[bytes, int], source: str) -> None:
+    if len(set(ranks.values())) != len(ranks):
+        raise TokenizerError(f"{source}: two tokens have one rank; the file is damaged")
+    missing = [b for b in range(256) if bytes([b]) not in ranks]
+    if missing:
+        # tiktoken would panic on the first text that holds such a byte.
+        raise TokenizerError(
+            f"{source}: no rank for {len(missing)} of the 256 single bytes (first: "
+            f"0x{missing[0]:02X}), so some texts could not be encoded; use a complete rank file"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RankTokenizer:
+    """Byte-level BPE by ranks, run by tiktoken one document at a time on one thread."""
+
+    encoding: Any
+    """A `tiktoken.Encoding`."""
+    vocabulary: Vocabulary
+    fingerprint: Fingerprint
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Id by spelling; spellings in a text are ordinary text all the same."""
+    byte_exact: bool = True
+    prefix_space: bool = False
+    notes: tuple[str, ...] = ()
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        """Return one uint32 array for each text."""
+        encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids
+        return [encode(text, disallowed_special=()) for text in texts]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
+        """Return the texts; bytes that are not UTF-8 become U+FFFD."""
+        decode = self.encoding.decode
+        return [decode(as_list(document)) for document in ids]
+
+
+def build(
+    *, name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
+) -> RankTokenizer:
+    """Return a tokenizer of these parts; raise `TokenizerError` when they do not fit together."""
+    import tiktoken
+
+    _check_ranks(ranks, name)
+    taken = set(ranks.values()) & set(special_tokens.values())
+    if taken:
+        spelling = next(s for s, i in special_tokens.items() if i in taken)
+        raise TokenizerError(
+            f"{name}: special token {spelling!r} has id {special_tokens[spelling]}, which is the "
+            f"rank of a token; special ids of this vocabulary are free from "
+            f"{max(ranks.values()) + 1} on"
+        )
+    try:
+        encoding = tiktoken.Encoding(
+            name=name,
+            pat_str=pattern,
+            mergeable_ranks=dict(ranks),
+            special_tokens=dict(special_tokens),
+        )
+    except ValueError as exc:
+        raise TokenizerError(f"{name}: tiktoken refuses the pattern {pattern!r}: {exc}") from exc
+    return from_parts(encoding, pattern, ranks, special_tokens)
+
+
+def from_parts(
+    encoding: Any,
+    pattern: str,
+    ranks: Mapping[bytes, int],
+    special_tokens: Mapping[str, int],
+    notes: tuple[str, ...] = (),
+) -> RankTokenizer:
+    """Return the tokenizer around an encoding that exists, with its vocabulary facts."""
+    special_ids = frozenset(special_tokens.values())
+    n_ids = max(max(ranks.values()), max(special_ids, default=-1)) + 1
+    content: list[bytes | None] = [None] * n_ids
+    for token, rank in ranks.items():
+        content[rank] = token
+    holes = frozenset(i for i, b in enumerate(content) if b is None) - special_ids
+    return RankTokenizer(
+        encoding=encoding,
+        vocabulary=Vocabulary(token_bytes=content, special_ids=special_ids, hole_ids=holes),
+        fingerprint=Fingerprint.of(
+            vocabulary=content, pre_tokenizer=pattern, special_tokens=dict(special_tokens)
+        ),
+        special_tokens=dict(special_tokens),
+        notes=notes,
+    )

@@ -1,0 +1,165 @@
+"""sentencepiece: a trained model file, as the library runs it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench.errors import TokenizerError
+from bench.model import Fingerprint, Ids, Span, Vocabulary
+from bench.plugins import LoadContext, TokenizerPlugin
+from tokenizers_impl.files import read_file
+from tokenizers_impl.sentencepiece_proto import ModelFacts, read_facts
+
+_SPACE_MARK = "\N{LOWER ONE EIGHTH BLOCK}"
+
+
+class SentencePiece(TokenizerPlugin):
+    """A SentencePiece `.model` file."""
+
+    file: str
+
+    def load(self, context: LoadContext) -> SentencePieceTokenizer:
+        """Read the file; raise `TokenizerError` when it is not such a model."""
+        model = read_file(context.resolve(self.file), self.file)
+        return build(model, self.file)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SentencePieceTokenizer:
+    """A model run by the sentencepiece library on one thread."""
+
+    library: Any
+    """A `sentencepiece.SentencePieceProcessor`."""
+    vocabulary: Vocabulary
+    fingerprint: Fingerprint
+    byte_exact: bool
+    prefix_space: bool
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Id by spelling, of control pieces; the library never matches them in a text."""
+    notes: tuple[str, ...] = ()
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        """Return one int32 array for each text: the quickest the library has."""
+        ids: list[Ids] = self.library.encode(list(texts), return_type="numpy", num_threads=1)
+        return ids
+
+    def encode_batch_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
+        """Return the same ids, and (start, end) in code points for each token."""
+        with _no_garbage_collection():
+            encoded = self.library.encode(list(texts), return_type="offset_mapping", num_threads=1)
+            return [e["ids"] for e in encoded], [e["offsets"] for e in encoded]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
+        """Return the texts by the library's decoder; an unknown token becomes " ⁇ "."""
+        if not ids:
+            return []
+        # The library reads the memory of an array, and some types (8 bits) come out wrong.
+        documents = [i if isinstance(i, list) else np.asarray(i, np.int32) for i in ids]
+        texts: list[str] = self.library.decode(documents, num_threads=1)
+        return texts
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A batch makes one tuple for each token, and the collector would walk them again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def build(model: bytes, source: str) -> SentencePieceTokenizer:
+    """Return the tokenizer of a model's bytes; `source` names it in errors."""
+    facts, library = _read(model, source)
+    every = list(range(library.get_piece_size()))
+    pieces: list[str] = library.id_to_piece(every)
+    control = [i for i, is_control in enumerate(library.is_control(every)) if is_control]
+    losses = list(_losses(facts))
+    return SentencePieceTokenizer(
+        library=library,
+        vocabulary=_vocabulary(library, pieces, control),
+        fingerprint=_fingerprint(library, facts, pieces, control),
+        byte_exact=not losses,
+        prefix_space=facts.add_dummy_prefix,
+        special_tokens={pieces[i]: i for i in control},
+        notes=tuple(f"not byte-exact: {loss}" for loss in losses),
+    )
+
+
+def _read(model: bytes, source: str) -> tuple[ModelFacts, Any]:
+    import sentencepiece
+
+    try:
+        if not model:  # the library takes it, and then answers every question with 0
+            raise ValueError("it is empty")
+        facts = read_facts(model)
+        return facts, sentencepiece.SentencePieceProcessor(model_proto=model)
+    except (ValueError, RuntimeError, OSError) as exc:
+        raise TokenizerError(
+            f"{source} is not a SentencePiece model ({exc}); a file of base64 ranks, such as "
+            "Llama 3's tokenizer.model, is of type tiktoken"
+        ) from exc
+
+
+def _vocabulary(library: Any, pieces: Sequence[str], control: Sequence[int]) -> Vocabulary:
+    every = list(range(len(pieces)))
+    unknown = [i for i, is_unknown in enumerate(library.is_unknown(every)) if is_unknown]
+    byte = [i for i, is_byte in enumerate(library.is_byte(every)) if is_byte]
+    content: list[bytes | None] = [p.replace(_SPACE_MARK, " ").encode() for p in pieces]
+    for i in (*control, *unknown):
+        content[i] = None
+    for i in byte:
+        content[i] = bytes.fromhex(pieces[i][3:5])  # <0x0A>
+    return Vocabulary(
+        token_bytes=content,
+        special_ids=frozenset(control),
+        unknown_ids=frozenset(unknown),
+        byte_fallback_ids=frozenset(byte),
+    )
+
+
+def _fingerprint(
+    library: Any, facts: ModelFacts, pieces: Sequence[str], control: Sequence[int]
+) -> Fingerprint:
+    every = list(range(len(pieces)))
+    return Fingerprint.of(
+        vocabulary=[piece.encode() for piece in pieces],
+        scores=np.asarray(library.get_score(every), "<f4").tobytes(),
+        special_tokens={
+            "control": list(control),
+            "unknown": [i for i, yes in enumerate(library.is_unknown(every)) if yes],
+            "unused": [i for i, yes in enumerate(library.is_unused(every)) if yes],
+        },
+        normalizer={
+            "charsmap": facts.charsmap,
+            "add_dummy_prefix": facts.add_dummy_prefix,
+            "remove_extra_whitespaces": facts.remove_extra_whitespaces,
+            "escape_whitespaces": facts.escape_whitespaces,
+        },
+        options={
+            "model_type": facts.model_type,
+            "byte_fallback": facts.byte_fallback,
+            "whitespace_as_suffix": facts.whitespace_as_suffix,
+        },
+    )
+
+
+def _losses(facts: ModelFacts) -> Iterator[str]:
+    """What keeps token bytes from adding up to the text's."""
+    if facts.charsmap:
+        yield f"the normalizer {facts.normalizer or 'of the file'} changes text"
+    if facts.remove_extra_whitespaces:
+        yield "leading, trailing and repeated spaces are removed"
+    if not facts.byte_fallback:
+        yield f"the {facts.model_type} model writes text without a piece as an unknown token"

@@ -1,0 +1,103 @@
+"""What every trainer does before it trains: check its input, count it, name what was reached.
+
+A trainer that takes whatever iterates reads one bare string character by character, makes an
+empty model of a generator that was already read, and fails on a missing value without saying
+which. `TrainingTexts` refuses all three with the index of the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bench.errors import TrainingError
+
+
+class TrainingTexts:
+    """Documents on their way into a trainer, checked and counted during each pass.
+
+    >>> texts = TrainingTexts(["one", "zwölf"])
+    >>> list(texts), texts.documents, texts.bytes
+    (['one', 'zwölf'], 2, 9)
+    >>> list(TrainingTexts(["one", None]))
+    Traceback (most recent call last):
+        ...
+    bench.errors.TrainingError: document 1 is NoneType, not text: leave it out or make it text
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        if isinstance(texts, str | bytes):
+            raise TrainingError(
+                "the training texts are one bare string, which would be read character by "
+                "character: pass a list of documents"
+            )
+        self._texts = texts
+        self.documents = 0
+        self.bytes = 0
+        self.failure: TrainingError | None = None
+        """The refusal of the last pass, for libraries that wrap or lose it."""
+
+    def __iter__(self) -> Iterator[str]:
+        self.documents = self.bytes = 0
+        self.failure = None
+        try:
+            for index, text in enumerate(self._texts):
+                self.bytes += _utf8_size(text, index)
+                self.documents += 1
+                yield text
+            if not self.bytes:
+                raise TrainingError(_nothing_to_train_on(self.documents))
+        except TrainingError as exc:
+            self.failure = exc
+            raise
+
+
+def _utf8_size(text: object, index: int) -> int:
+    if not isinstance(text, str):
+        raise TrainingError(
+            f"document {index} is {type(text).__name__}, not text: leave it out or make it text"
+        )
+    try:
+        return len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError as exc:
+        raise TrainingError(
+            f"document {index} holds a lone surrogate at code point {exc.start}, "
+            "which UTF-8 cannot write: repair the document or leave it out"
+        ) from exc
+
+
+def _nothing_to_train_on(documents: int) -> str:
+    if documents:
+        return f"all {documents} documents are empty: there is nothing to train on"
+    return (
+        "there are no documents to train on: the corpus is empty, or it is a generator "
+        "that was already read (pass a list)"
+    )
+
+
+def size_note(requested: int, reached: int) -> tuple[str, ...]:
+    """Say that another vocabulary size came out than was asked for, or nothing.
+
+    >>> size_note(5000, 444)
+    ('vocabulary size 5000 was asked for and 444 reached: the corpus has no more entries to give',)
+    >>> size_note(50, 256)[0]
+    'vocabulary size 50 was asked for and 256 reached: the alphabet alone is larger'
+    """
+    if reached == requested:
+        return ()
+    reason = (
+        "the corpus has no more entries to give"
+        if reached < requested
+        else "the alphabet alone is larger"
+    )
+    return (f"vocabulary size {requested} was asked for and {reached} reached: {reason}",)
+
+
+def require_special_token(token: str, special_tokens: Iterable[str], what: str) -> None:
+    """Refuse a list of special tokens without the one an algorithm cannot do without."""
+    known = list(special_tokens)
+    if token not in known:
+        raise TrainingError(
+            f"special_tokens must name {token!r}, {what}; it has: {', '.join(known) or 'none'}"
+        )
+    if len(set(known)) < len(known):
+        raise TrainingError(f"special_tokens names a token twice: {', '.join(known)}")
