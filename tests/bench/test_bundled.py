@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from bench import bundled
-from bench.cache import cache_folder
 from bench.errors import UsageError
 
 
@@ -21,7 +20,3 @@ def test_every_bundled_text_can_be_a_corpus(make, entry, dataset) -> None:
 def test_an_unknown_ready_config_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match="no ready config is called 'quikc'"):
         bundled.config_path("quikc")
-
-
-def test_the_cache_folder_can_be_chosen(cache) -> None:
-    assert cache_folder("slices") == cache / "slices"
