@@ -11,6 +11,7 @@ import hashlib
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -33,6 +34,11 @@ class Encoded:
 
     ids: npt.NDArray[np.uint32]
     offsets: IntArray
+
+    @cached_property
+    def index(self) -> IntArray:
+        """The ids as int64, which look-ups and counting take twice as fast."""
+        return self.ids.astype(np.int64)
 
     @property
     def lengths(self) -> IntArray:
@@ -122,13 +128,11 @@ class Counter:
         boundaries, breached = self._boundaries(batch, encoded, spans)
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
-        verdict = judge(
-            self.tokenizer, batch, returned, encoded, decoded, boundaries, watch=self.watch
-        )
+        verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]
-        histogram = np.bincount(encoded.ids)
+        histogram = np.bincount(encoded.index)
         seen = np.flatnonzero(histogram)
         return Tally(
             rows=np.arange(batch.first_row, batch.first_row + len(batch.ids), dtype=np.int64),
@@ -169,7 +173,7 @@ class Counter:
         )
 
         def counted(mask: npt.NDArray[np.bool_], exists: bool) -> IntArray:
-            return encoded.sums(mask[encoded.ids]) if exists else zero
+            return encoded.sums(mask.take(encoded.index)) if exists else zero
 
         return {
             "bytes": np.diff(batch.offsets),

@@ -91,7 +91,8 @@ def run(
     slices = inputs.slices()
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
-    tallies = _tallies(config, counted, slices, inputs.refusals)
+    with watch.section("corpus"):  # document ids are read from the slices
+        tallies = _tallies(config, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.encode import Counter
-from bench.environment import Stopwatch
+from bench.environment import Stopwatch, no_garbage_collection
 from bench.errors import TokbenchError
 from bench.loading import TokenizerSource
 from bench.model import Finding, Tokenizer
@@ -137,7 +137,8 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Cell:
             batch = next(batches, None)
         if batch is None:
             break
-        parts.append(counter.count(batch))
+        with no_garbage_collection():
+            parts.append(counter.count(batch))
     tally = merge(parts)
     return _judged(task.key, replace(tally, findings=_first_of_each(tally.findings, task.key)))
 
