@@ -238,7 +238,9 @@ class Resampling:
             n_units = min(len(numerator), MAX_UNITS)
             unit = np.arange(len(numerator)) * n_units // len(numerator)
         place, of_document = np.unique(unit, return_inverse=True)
-        top, bottom = (np.bincount(of_document, side) for side in (numerator, denominator))
+        top, bottom = (
+            np.bincount(of_document, side).astype(np.float64) for side in (numerator, denominator)
+        )
         seed = seed_of(self._tallies.seed, corpus, "paired", len(numerator))
         weights = draw_weights(len(place), self._tallies.resamples, seed)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -185,7 +185,7 @@ def test_a_document_that_fails_is_left_out_and_the_others_are_counted(
     assert tally.failed_rows == (2, 4)
     assert tally.rows.tolist() == [0, 1, 3, 5, 6]
     assert tally.total("bytes") == 5
-    assert [f.message for f in tally.findings][0].startswith(message)
+    assert next(f.message for f in tally.findings).startswith(message)
 
 
 def test_a_decoder_that_fails_is_a_failure_of_the_document(toy: Any, count: Count) -> None:
