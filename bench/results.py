@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -245,6 +246,16 @@ def _ids_array(tally: Tally) -> pa.Array:
     np.cumsum([len(ids) for ids in tally.ids], out=offsets[1:])
     flat = np.concatenate(tally.ids) if tally.ids else np.zeros(0, np.uint32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat, pa.uint32()))
+
+
+def cell_path(folder: Path, key: CellKey) -> Path:
+    """Return where a run folder keeps the counts of a cell.
+
+    Tokenizers and corpora have names that can be file names; a language may have any.
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#.-]{0,79}", key.language)
+    name = key.language if plain else hashlib.sha256(key.language.encode()).hexdigest()[:32]
+    return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:

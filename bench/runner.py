@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +31,7 @@ from bench.results import (
     MEASUREMENTS,
     SCHEMA_VERSION,
     Results,
+    cell_path,
     digest_of,
     documents_table,
     finding_rows,
@@ -237,7 +238,7 @@ def _count(
                 key=key,
                 source=sources[key.tokenizer],
                 slice=slices[key.corpus, key.language],
-                path=folder / "cells" / key.tokenizer / key.corpus / f"{key.language}.cell",
+                path=cell_path(folder, key),
                 keep_ids=config.run.keep_ids,
             )
             outcome = executor.submit(count_cell, task).result()
@@ -314,14 +315,34 @@ def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
 def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], list[Finding]]:
     measurements: list[Measurement] = []
     findings: list[Finding] = []
-    for suite in config.suites.values():
+    for name, suite in config.suites.items():
         if isinstance(suite, CountsSuite):
-            for item in suite.measure(tallies):
-                if isinstance(item, Finding):
-                    findings.append(item)
-                else:
-                    measurements.append(item)
+            given = list(suite.measure(tallies))
+            findings += [item for item in given if isinstance(item, Finding)]
+            found = [item for item in given if isinstance(item, Measurement)]
+            measurements += [*found, *_without_values(name, suite, found, tallies)]
     return measurements, findings
+
+
+def _without_values(
+    name: str, suite: CountsSuite, found: Sequence[Measurement], tallies: Tallies
+) -> Iterator[Measurement]:
+    """Give every cell that has no numbers its rows all the same, with the reason.
+
+    They are the metrics that the suite gave for cells that have numbers.
+    """
+    given = {m.metric.name for m in found if m.language is not None}
+    specs = [spec for spec in suite.metrics if spec.name in given] or suite.metrics
+    for cell in tallies.cells.values():
+        if cell.status in ("failed", "skipped"):
+            for spec in specs:
+                yield Measurement(
+                    metric=spec,
+                    suite=name,
+                    **cell.key._asdict(),
+                    status=cell.status,
+                    detail=cell.detail,
+                )
 
 
 def _failure(cell: Cell) -> Finding:

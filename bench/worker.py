@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection
-from bench.errors import TokbenchError
-from bench.loading import TokenizerSource
+from bench.errors import ResultsError, TokbenchError
+from bench.loading import TokenizerSource, library_failures
 from bench.model import Finding, Tokenizer
 from bench.results import read_cell, write_cell
 from bench.slices import Slice
@@ -64,6 +64,8 @@ def count_cell(task: CellTask) -> CellOutcome:
         if not reused:
             cell = _count(task, tokenizer, watch)
             write_cell(task.path, cell, identity)
+    except ResultsError:  # the disk is full, or the like: no cell could be kept
+        raise
     except TokbenchError as exc:
         return CellOutcome(
             key=task.key,
@@ -89,7 +91,7 @@ def _load(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
     if source.key not in _loaded:
         _loaded.clear()
         try:
-            with watch.section("load"):
+            with watch.section("load"), library_failures(source.key, "say what its ids are"):
                 _loaded[source.key] = _warm(source.load())
         except TokbenchError as exc:
             _loaded[source.key] = exc
@@ -103,7 +105,7 @@ def _warm(tokenizer: Tokenizer) -> Tokenizer:
     """Compute the look-up tables over the vocabulary, which are part of loading."""
     vocabulary = tokenizer.vocabulary
     _ = vocabulary.byte_lengths, vocabulary.is_partial_character, vocabulary.is_unknown
-    _ = tokenizer.fingerprint.sha256
+    _ = facts_of(tokenizer), tokenizer.prefix_space
     return tokenizer
 
 
