@@ -6,6 +6,7 @@ and no host: the same inputs give the same bytes. `environment.json` holds the r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -117,7 +118,8 @@ def write_whole(path: Path, data: bytes | str) -> None:
         temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
         temporary.replace(path)
     except OSError as exc:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise ResultsError(
             f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
             "folder with --output, then run the same command again: finished cells are kept"
@@ -336,9 +338,16 @@ def digest_of(tables: Mapping[str, pa.Table]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tables):
         for field, column in zip(tables[name].schema, tables[name].columns, strict=True):
-            digest.update(f"{name}\x1f{field.name}\x1f{field.type}\x1f{len(column)}\x1f".encode())
+            digest.update(
+                f"{name}\x1f{field.name}\x1f{_type_name(field.type)}\x1f{len(column)}\x1f".encode()
+            )
             digest.update(_column_sha256(column.combine_chunks()))
     return digest.hexdigest()
+
+
+def _type_name(kind: pa.DataType) -> str:
+    # Parquet calls the inside of a list `element`, Arrow calls it `item`
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
 def _column_sha256(column: pa.Array) -> bytes:
