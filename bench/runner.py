@@ -98,7 +98,7 @@ def run(
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
-    noisy, samples = _time(config, tallies, sources, slices, progress, watch, findings)
+    noisy, samples, untimed = _time(config, tallies, sources, slices, progress, watch)
     progress.step("writing results")
     _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
     write_json(
@@ -108,7 +108,9 @@ def run(
     results = load_results(folder)
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
-    return RunOutcome(results=results, problems=_problems(tallies, inputs.findings))
+    problems = _problems(tallies, inputs.findings)
+    problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
+    return RunOutcome(results=results, problems=problems)
 
 
 def choose_folder(output: Path, plan: Plan, *, new: bool) -> Path:
@@ -363,11 +365,13 @@ def _time(
     slices: Mapping[tuple[str, str], Slice],
     progress: Progress,
     watch: Stopwatch,
-    findings: list[Finding],
-) -> tuple[list[Measurement], list[Sample]]:
+) -> tuple[list[Measurement], list[Sample], list[Finding]]:
+    """Return what clock suites found. Their findings are told, and stored with the noisy rows:
+    the exact files must not depend on a worker that was slow to answer.
+    """
     suites = [suite for suite in config.suites.values() if isinstance(suite, ClockSuite)]
     if not suites:
-        return [], []
+        return [], [], []
     contest = Contest(
         tokenizers={key: sources[key] for key in tallies.tokenizers},
         texts=_texts_by_corpus(slices),
@@ -376,13 +380,14 @@ def _time(
     )
     measurements: list[Measurement] = []
     samples: list[Sample] = []
+    findings: list[Finding] = []
     with watch.section("timing"):
         for suite in suites:
             timed = suite.measure(contest)
             measurements += timed.measurements
             samples += timed.samples
             findings += timed.findings
-    return measurements, samples
+    return measurements, samples, findings
 
 
 def _texts_by_corpus(slices: Mapping[tuple[str, str], Slice]) -> dict[str, Iterable[str]]:

@@ -45,8 +45,11 @@ class CellOutcome:
     process: int
 
 
-_loaded: dict[str, Tokenizer | TokbenchError] = {}
-"""The tokenizer this process used last, or why it could not be loaded."""
+_loaded: list[tuple[TokenizerSource, Tokenizer | TokbenchError]] = []
+"""The tokenizer this process used last, or why it could not be loaded.
+
+Kept by its whole source: in another run the same name may mean another tokenizer.
+"""
 
 
 def count_cell(task: CellTask) -> CellOutcome:
@@ -88,14 +91,16 @@ def count_cell(task: CellTask) -> CellOutcome:
 
 
 def _load(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
-    if source.key not in _loaded:
+    if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
+        tokenizer: Tokenizer | TokbenchError
         try:
             with watch.section("load"), library_failures(source.key, "say what its ids are"):
-                _loaded[source.key] = _warm(source.load())
+                tokenizer = _warm(source.load())
         except TokbenchError as exc:
-            _loaded[source.key] = exc
-    tokenizer = _loaded[source.key]
+            tokenizer = exc
+        _loaded.append((source, tokenizer))
+    tokenizer = _loaded[0][1]
     if isinstance(tokenizer, TokbenchError):
         raise tokenizer
     return tokenizer

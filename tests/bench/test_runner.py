@@ -273,6 +273,18 @@ def test_an_interrupted_run_keeps_its_cells_and_can_be_completed(
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
 
 
+def test_a_name_may_mean_another_tokenizer_in_the_next_run(
+    measure: Measure, tmp_path: Path
+) -> None:
+    """Even where the run before it was interrupted, in the same process."""
+    stopping = {"t": {"type": "toy_faulty", "how": "interrupt"}}
+    files = {"en.jsonl": ["a", "boom"], "de.jsonl": ["b"]}
+    with pytest.raises(KeyboardInterrupt):
+        measure({**CONFIG, "tokenizers": stopping}, files, folder=tmp_path)
+    run = measure({**CONFIG, "tokenizers": {"t": {"type": "characters"}}}, files, folder=tmp_path)
+    assert run.results.run["tokenizers"]["t"]["n_ids"] > 257
+
+
 def _make_unfinished(folder: Path) -> None:
     for name in ("run.json", "measurements.parquet", "findings.parquet", "report.md"):
         (folder / name).unlink()
