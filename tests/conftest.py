@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet
@@ -71,3 +74,35 @@ def mixed_texts(corpus_texts: Callable[[str, str, int], list[str]]) -> list[str]
     """Return prose in many scripts and some code."""
     prose = [t for language in LANGUAGES for t in corpus_texts("flores200", language, 60)]
     return prose + corpus_texts("source_code", "python", 5) + corpus_texts("udhr", "all", 400)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuickRun:
+    """A run of the ready config `quick`."""
+
+    folder: Path
+    """The run folder, `runs/quick-1`."""
+    summary: str
+    """What the command printed."""
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
+    folder = tmp_path_factory.mktemp("quick")
+    done = subprocess.run(
+        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
+
+
+@pytest.fixture(scope="session")
+def quick_summary(quick_run: QuickRun) -> str:
+    """What `tokbench run quick` prints."""
+    return quick_run.summary
