@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.errors import TokenizerError
+from tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer
+from tokenizers_impl.sentencepiece_pieces import Pieces
 from tokenizers_impl.sentencepiece_text import SPACE, TextOptions
 from tokenizers_impl.unigram import UnigramTokenizer
 
@@ -22,18 +24,43 @@ def unigram_tokenizer_json(tokenizer: UnigramTokenizer) -> str:
     """
     model = {
         "type": "Unigram",
-        "unk_id": tokenizer.ids[tokenizer.unknown],
-        "vocab": [list(piece) for piece in tokenizer.pieces],
-        "byte_fallback": tokenizer.byte_fallback,
+        "unk_id": tokenizer.pieces.unknown_id,
+        "vocab": list(zip(tokenizer.pieces.texts, tokenizer.all_scores, strict=True)),
+        "byte_fallback": tokenizer.pieces.byte_fallback,
     }
-    special = {token: tokenizer.ids[token] for token in tokenizer.special_tokens}
-    return tokenizer_json(model, special, tokenizer.options)
+    return _tokenizer_json(model, tokenizer.pieces)
 
 
-def tokenizer_json(
-    model: Mapping[str, Any], special: Mapping[str, int], options: TextOptions
-) -> str:
-    """Return a ``tokenizer.json`` around a model over marked text."""
+def bpe_tokenizer_json(tokenizer: SentencePieceBPETokenizer) -> str:
+    """Return a ``tokenizer.json`` with the same ids.
+
+    `tokenizers` merges listed pairs, SentencePiece whatever makes a piece: so each piece is
+    listed with every way to make it of two others.
+    """
+    pieces = tokenizer.pieces
+    merges = [
+        [piece[:cut], piece[cut:]]
+        for piece in tokenizer.ranks
+        for cut in range(1, len(piece))
+        if piece[:cut] in pieces.learned and piece[cut:] in pieces.learned
+    ]
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": pieces.unknown,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": True,
+        "byte_fallback": pieces.byte_fallback,
+        "ignore_merges": False,
+        "vocab": pieces.ids,
+        "merges": merges,
+    }
+    return _tokenizer_json(model, pieces)
+
+
+def _tokenizer_json(model: Mapping[str, Any], pieces: Pieces) -> str:
+    options = pieces.options
     _refuse_underbar_bytes(options, "tokenizer.json")
     strip = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]
     content = {
@@ -42,7 +69,7 @@ def tokenizer_json(
         "padding": None,
         "added_tokens": [
             {
-                "id": index,
+                "id": pieces.ids[token],
                 "content": token,
                 "single_word": False,
                 "lstrip": False,
@@ -50,7 +77,7 @@ def tokenizer_json(
                 "normalized": False,
                 "special": True,
             }
-            for token, index in special.items()
+            for token in pieces.special_tokens
         ],
         "normalizer": {"type": "Sequence", "normalizers": _normalizers(options)},
         "pre_tokenizer": None,
@@ -75,11 +102,11 @@ def _normalizers(options: TextOptions) -> list[dict[str, Any]]:
         steps.append({"type": "NFKC"})
     if options.remove_extra_whitespaces:
         # not Strip, which takes away tabs and line ends as well
-        steps.append(_replace({"Regex": "^ +| +$"}, ""))
+        steps.append(_replace({"Regex": r"\A +| +\z"}, ""))
         steps.append(_replace({"Regex": " {2,}"}, " "))
     steps.append(_replace({"String": " "}, SPACE))
     if options.remove_extra_whitespaces:
-        steps.append(_replace({"Regex": f"{SPACE}+$"}, ""))
+        steps.append(_replace({"Regex": rf"{SPACE}+\z"}, ""))
     if options.add_dummy_prefix:
         steps.append({"type": "Prepend", "prepend": SPACE})
     return steps
@@ -94,48 +121,27 @@ def unigram_model(tokenizer: UnigramTokenizer) -> bytes:
 
     Raises `TokenizerError` when protobuf is not installed, or for options the format lacks.
     """
-    return _model(
-        "UNIGRAM",
-        [(piece, score) for piece, score in tokenizer.pieces],
-        unknown=tokenizer.unknown,
-        special_tokens=tokenizer.special_tokens,
-        byte_ids=tokenizer.byte_ids,
-        options=tokenizer.options,
-    )
+    return _model("UNIGRAM", tokenizer.pieces, tokenizer.all_scores)
 
 
-def _model(
-    kind: str,
-    pieces: Sequence[tuple[str, float]],
-    *,
-    unknown: str,
-    special_tokens: Sequence[str],
-    byte_ids: Sequence[int],
-    options: TextOptions,
-) -> bytes:
-    _refuse_underbar_bytes(options, "a SentencePiece .model")
+def bpe_model(tokenizer: SentencePieceBPETokenizer) -> bytes:
+    """Return a SentencePiece ``.model`` with the same ids; raises as `unigram_model` does."""
+    pieces = tokenizer.pieces
+    # characters come after all merges; their own scores are never compared
+    scores = [-float(tokenizer.ranks.get(p, len(tokenizer.ranks))) for p in pieces.texts]
+    for index in (*pieces.special_ids, *pieces.byte_ids):
+        scores[index] = 0.0
+    return _model("BPE", pieces, scores)
+
+
+def _model(kind: str, pieces: Pieces, scores: Sequence[float]) -> bytes:
+    _refuse_underbar_bytes(pieces.options, "a SentencePiece .model")
     pb2 = _protobuf()
-    kinds = pb2.ModelProto.SentencePiece
     model = pb2.ModelProto()
-    bytes_, special = frozenset(byte_ids), frozenset(special_tokens)
-    for index, (piece, score) in enumerate(pieces):
-        entry = model.pieces.add()
-        entry.piece, entry.score = piece, score
-        if piece == unknown:
-            entry.type = kinds.UNKNOWN
-        elif piece in special:
-            entry.type = kinds.CONTROL
-        elif index in bytes_:
-            entry.type = kinds.BYTE
-    trainer = model.trainer_spec
-    trainer.model_type = getattr(pb2.TrainerSpec, kind)
-    trainer.vocab_size = len(pieces)
-    trainer.byte_fallback = bool(byte_ids)
-    ids = {piece: index for index, (piece, _) in enumerate(pieces)}
-    trainer.unk_piece, trainer.unk_id = unknown, ids[unknown]
-    for token, role in (("<s>", "bos"), ("</s>", "eos"), ("<pad>", "pad")):
-        setattr(trainer, f"{role}_id", ids[token] if token in special else -1)
-    normalizer = model.normalizer_spec
+    _add_pieces(model, pieces, scores)
+    _describe(model.trainer_spec, pieces)
+    model.trainer_spec.model_type = getattr(pb2.TrainerSpec, kind)
+    normalizer, options = model.normalizer_spec, pieces.options
     normalizer.name = options.normalization
     normalizer.add_dummy_prefix = options.add_dummy_prefix
     normalizer.remove_extra_whitespaces = options.remove_extra_whitespaces
@@ -143,6 +149,28 @@ def _model(
     if options.normalization == "nfkc":
         normalizer.precompiled_charsmap = _nfkc_charsmap(pb2)
     return bytes(model.SerializeToString(deterministic=True))
+
+
+def _add_pieces(model: Any, pieces: Pieces, scores: Sequence[float]) -> None:
+    bytes_ = frozenset(pieces.byte_ids)
+    for index, (piece, score) in enumerate(zip(pieces.texts, scores, strict=True)):
+        entry = model.pieces.add()
+        entry.piece, entry.score = piece, score
+        if index == pieces.unknown_id:
+            entry.type = entry.UNKNOWN
+        elif index in pieces.special_ids:
+            entry.type = entry.CONTROL
+        elif index in bytes_:
+            entry.type = entry.BYTE
+
+
+def _describe(trainer: Any, pieces: Pieces) -> None:
+    trainer.vocab_size = len(pieces.texts)
+    trainer.byte_fallback = pieces.byte_fallback
+    trainer.unk_piece, trainer.unk_id = pieces.unknown, pieces.unknown_id
+    for token, role in (("<s>", "bos"), ("</s>", "eos"), ("<pad>", "pad")):
+        present = token in pieces.special_tokens
+        setattr(trainer, f"{role}_id", pieces.ids[token] if present else -1)
 
 
 def _nfkc_charsmap(pb2: Any) -> bytes:

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from bench.errors import TokenizerError
-
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 LITERAL = "\udc81"
 """Stands for a literal ▁ that is to become bytes: no text can hold a lone surrogate."""
@@ -97,13 +95,6 @@ def decoded(ids: Iterable[int], contents: Sequence[str | int], options: TextOpti
     return text
 
 
-def underbar_notes(options: TextOptions) -> tuple[str, ...]:
-    """Say what happens to a literal ▁, where it is lost."""
-    if options.underbar == "bytes":
-        return ()
-    return ("a literal ▁ (U+2581) in a text is read as a space and decodes to one",)
-
-
 def byte_piece(byte: int) -> str:
     """Return SentencePiece's spelling of a byte-fallback piece.
 
@@ -154,12 +145,3 @@ class WordSplitter:
         # "\0" may be part of a text; a lone surrogate cannot
         words = text.replace(SPACE, "\udc80" + SPACE).split("\udc80")
         return words if words[0] else words[1:]
-
-
-def check_options(options: TextOptions, *, byte_fallback: bool) -> None:
-    """Refuse options that need byte fallback without it."""
-    if options.underbar == "bytes" and not byte_fallback:
-        raise TokenizerError(
-            "underbar: bytes writes a literal ▁ as byte-fallback pieces: "
-            "switch byte_fallback on, or use underbar: space"
-        )

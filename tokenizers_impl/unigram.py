@@ -39,18 +39,8 @@ from bench.errors import TokenizerError
 from bench.model import Fingerprint, Ids, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
-from tokenizers_impl.sentencepiece_text import (
-    UNKNOWN_TEXT,
-    TextOptions,
-    WordSplitter,
-    byte_piece,
-    check_options,
-    decoded,
-    fallback_bytes,
-    marked,
-    piece_bytes,
-    underbar_notes,
-)
+from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
 
 FORMAT = "tokbench.unigram.1"
 UNKNOWN_PENALTY = 10.0
@@ -223,16 +213,18 @@ class UnigramTokenizer:
         The scores of special tokens and of byte pieces do not matter. Raises `TokenizerError`
         when a piece is there twice, or one that is needed is missing.
         """
-        self.options = options or TextOptions()
-        check_options(self.options, byte_fallback=byte_fallback)
-        self.pieces = tuple((piece, float(score)) for piece, score in pieces)
-        self.unknown = unknown
-        self.special_tokens = tuple(special_tokens)
-        self.byte_fallback = byte_fallback
-        self.ids = _indexed(self.pieces, [unknown, *special_tokens])
-        self.byte_ids = _byte_ids(self.ids) if byte_fallback else ()
-        apart = {unknown, *special_tokens, *(self.pieces[i][0] for i in self.byte_ids)}
-        self.scores = {piece: score for piece, score in self.pieces if piece not in apart}
+        self.pieces = Pieces(
+            [piece for piece, _ in pieces],
+            unknown=unknown,
+            special_tokens=special_tokens,
+            byte_fallback=byte_fallback,
+            options=options,
+        )
+        self.all_scores = tuple(float(score) for _, score in pieces)
+        """Log probability by id."""
+        learned = self.pieces.learned
+        self.scores = {piece: self.all_scores[index] for piece, index in learned.items()}
+        """Log probability of each piece that text is cut into."""
         lowest = np.float32(min(self.scores.values(), default=0.0))
         self.unknown_score = float(lowest - np.float32(UNKNOWN_PENALTY))
         self._splitter = WordSplitter(self.scores)
@@ -241,54 +233,36 @@ class UnigramTokenizer:
     @property
     def byte_exact(self) -> bool:
         """Whether token bytes add up to the text's bytes (a literal ▁ apart)."""
-        return self.byte_fallback and self.options.lossless
+        return self.pieces.byte_exact
 
     @property
     def prefix_space(self) -> bool:
         """Whether a space is put before a text."""
-        return self.options.add_dummy_prefix
+        return self.pieces.options.add_dummy_prefix
 
-    @cached_property
+    @property
     def vocabulary(self) -> Vocabulary:
         """The facts about every id."""
-        special_ids = frozenset(self.ids[t] for t in self.special_tokens)
-        unknown = self.ids[self.unknown]
-        contents: list[bytes | None] = [piece_bytes(piece) for piece, _ in self.pieces]
-        for index in special_ids | {unknown}:
-            contents[index] = None
-        for byte, index in enumerate(self.byte_ids):
-            contents[index] = bytes([byte])
-        return Vocabulary(
-            token_bytes=contents,
-            special_ids=special_ids,
-            unknown_ids=frozenset({unknown}),
-            byte_fallback_ids=frozenset(self.byte_ids),
-        )
+        return self.pieces.vocabulary
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """What decides the ids, hashed."""
-        return Fingerprint.of(
-            vocabulary=[piece.encode() for piece, _ in self.pieces],
-            scores=[float(np.float32(score)) for _, score in self.pieces],
-            normalizer=self.options.as_mapping(),
-            pre_tokenizer=None,
-            special_tokens=list(self.special_tokens),
-            options={"byte_fallback": self.byte_fallback, "unknown": self.unknown},
-        )
+        scores = [float(np.float32(score)) for score in self.all_scores]
+        return Fingerprint.of(**self.pieces.fingerprint_parts(), scores=scores)
 
     @property
     def notes(self) -> Sequence[str]:
         """Say what happens to a literal ▁."""
-        return underbar_notes(self.options)
+        return self.pieces.notes()
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
-        return [self.encode_marked(marked(text, self.options)) for text in texts]
+        return [self.encode_marked(marked(text, self.pieces.options)) for text in texts]
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
-        return [self._decode(one) for one in ids]
+        return [self.pieces.decoded(one) for one in ids]
 
     def encode_marked(self, text: str) -> list[int]:
         """Return the ids of text that is normalized already, with ``▁`` for its spaces."""
@@ -305,22 +279,22 @@ class UnigramTokenizer:
             else:
                 before -= score
             raw += ids
-        return self._finished(text, raw)
+        return self.pieces.finished(text, raw)
 
     def encode_marked_slowly(self, text: str) -> list[int]:
         """Return the same ids by `best_cut`, the definition."""
         cut = best_cut(text, self.scores, unknown_score=self.unknown_score)
-        return self._finished(text, self._raw_ids(text, cut))
+        return self.pieces.finished(text, self._raw_ids(text, cut))
 
     def n_best(self, text: str, n: int) -> list[tuple[float, list[int]]]:
         """Return the n most probable encodings of a text with their scores, best first."""
-        text = marked(text, self.options)
+        text = marked(text, self.pieces.options)
         cuts = n_best_cuts(text, self.scores, unknown_score=self.unknown_score, n=n)
-        return [(s, self._finished(text, self._raw_ids(text, cut))) for s, cut in cuts]
+        return [(s, self.pieces.finished(text, self._raw_ids(text, cut))) for s, cut in cuts]
 
     def sample(self, text: str, *, temperature: float, draw: random.Random) -> list[int]:
         """Return one encoding of a text, drawn as `sampled_cut` does."""
-        text = marked(text, self.options)
+        text = marked(text, self.pieces.options)
         cut = sampled_cut(
             text,
             self.scores,
@@ -328,7 +302,7 @@ class UnigramTokenizer:
             temperature=temperature,
             draw=draw,
         )
-        return self._finished(text, self._raw_ids(text, cut))
+        return self.pieces.finished(text, self._raw_ids(text, cut))
 
     def _rounded_sum(self, start: np.float32, raw: list[int]) -> np.float32:
         terms = np.concatenate([[start], self._score_array[raw]]) if raw else [start]
@@ -336,8 +310,8 @@ class UnigramTokenizer:
 
     @cached_property
     def _score_array(self) -> npt.NDArray[np.float32]:
-        scores = np.array([score for _, score in self.pieces], np.float32)
-        scores[self.ids[self.unknown]] = self.unknown_score
+        scores = np.array(self.all_scores, np.float32)
+        scores[self.pieces.unknown_id] = self.unknown_score
         return scores
 
     def _cut_from(self, word: str, start: np.float32) -> tuple[list[int], np.float32]:
@@ -364,50 +338,8 @@ class UnigramTokenizer:
         return self._raw_ids(word, _followed(came_from)), best[-1]
 
     def _raw_ids(self, text: str, cut: Cut) -> list[int]:
-        get, unknown = self._known.get, self.ids[self.unknown]
+        get, unknown = self.pieces.learned.get, self.pieces.unknown_id
         return [get(text[begin:end], unknown) for begin, end in cut]
-
-    @cached_property
-    def _known(self) -> dict[str, int]:
-        return {piece: self.ids[piece] for piece in self.scores}
-
-    def _finished(self, text: str, raw: list[int]) -> list[int]:
-        """Make bytes of unknown characters, or one token of a run of them."""
-        unknown = self.ids[self.unknown]
-        if unknown not in raw:
-            return raw
-        if self.byte_fallback:
-            return self._with_bytes(text, raw)
-        before = [-1, *raw]
-        return [
-            i for i, previous in zip(raw, before, strict=False) if i != unknown or previous != i
-        ]
-
-    def _with_bytes(self, text: str, raw: list[int]) -> list[int]:
-        ids: list[int] = []
-        position = 0
-        unknown = self.ids[self.unknown]
-        for index in raw:
-            if index == unknown:
-                ids += [self.byte_ids[b] for b in fallback_bytes(text[position])]
-                position += 1
-            else:
-                ids.append(index)
-                position += len(self.pieces[index][0])
-        return ids
-
-    @cached_property
-    def _texts(self) -> list[str | int]:
-        texts: list[str | int] = [piece for piece, _ in self.pieces]
-        for token in self.special_tokens:
-            texts[self.ids[token]] = ""
-        texts[self.ids[self.unknown]] = UNKNOWN_TEXT
-        for byte, index in enumerate(self.byte_ids):
-            texts[index] = byte
-        return texts
-
-    def _decode(self, ids: Ids) -> str:
-        return decoded(ids, self._texts, self.options)
 
 
 Entry = tuple[list[int], float, float]
@@ -423,8 +355,8 @@ class _WordCache(dict[str, Entry]):
     def __init__(self, tokenizer: UnigramTokenizer) -> None:
         super().__init__()
         self.beginnings = _beginnings(tokenizer.scores)
-        self._known = {piece: tokenizer.ids[piece] for piece in tokenizer.scores}
-        self._unknown = tokenizer.ids[tokenizer.unknown]
+        self._known = tokenizer.pieces.learned
+        self._unknown = tokenizer.pieces.unknown_id
         self._unknown_score = float(np.float32(tokenizer.unknown_score))
 
     def __missing__(self, word: str) -> Entry:
@@ -522,27 +454,6 @@ def _beginnings(scores: Mapping[str, float]) -> dict[str, float]:
     return beginnings
 
 
-def _indexed(pieces: Sequence[tuple[str, float]], needed: Sequence[str]) -> dict[str, int]:
-    ids = {piece: index for index, (piece, _) in enumerate(pieces)}
-    if len(ids) < len(pieces):
-        twice = next(p for i, (p, _) in enumerate(pieces) if ids[p] != i)
-        raise TokenizerError(f"the vocabulary has the piece {twice!r} twice: remove one of them")
-    for piece in needed:
-        if piece not in ids:
-            raise TokenizerError(f"the vocabulary has no piece {piece!r}: add it")
-    return ids
-
-
-def _byte_ids(ids: Mapping[str, int]) -> tuple[int, ...]:
-    try:
-        return tuple(ids[byte_piece(byte)] for byte in range(256))
-    except KeyError as exc:
-        raise TokenizerError(
-            f"byte_fallback needs all 256 byte pieces, and {exc} is missing: "
-            "add it, or switch byte_fallback off"
-        ) from exc
-
-
 class Unigram(TokenizerPlugin):
     """tokbench's own Unigram, from tokbench's JSON."""
 
@@ -558,11 +469,11 @@ def to_json(tokenizer: UnigramTokenizer) -> str:
     """Write tokbench's own format: options by name, then [piece, score] in the order of the ids."""
     content = {
         "format": FORMAT,
-        **tokenizer.options.as_mapping(),
-        "byte_fallback": tokenizer.byte_fallback,
-        "unknown": tokenizer.unknown,
-        "special_tokens": tokenizer.special_tokens,
-        "pieces": tokenizer.pieces,
+        **tokenizer.pieces.options.as_mapping(),
+        "byte_fallback": tokenizer.pieces.byte_fallback,
+        "unknown": tokenizer.pieces.unknown,
+        "special_tokens": tokenizer.pieces.special_tokens,
+        "pieces": list(zip(tokenizer.pieces.texts, tokenizer.all_scores, strict=True)),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
 

@@ -227,7 +227,7 @@ class UnigramTrainer(TrainerPlugin):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "unigram.json").write_bytes(own.encode())
         (folder / "tokenizer.json").write_bytes(unigram_tokenizer_json(tokenizer).encode())
-        reached = len(tokenizer.pieces)
+        reached = len(tokenizer.pieces.texts)
         return TrainedModel(
             tokenizer={"type": "unigram", "file": "unigram.json"},
             vocab_size_requested=self.vocab_size,
