@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from bench.errors import ConfigError, TokenizerError
 from bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
@@ -114,7 +115,7 @@ def apply_merges(model: BytePairModel, piece: bytes) -> list[int]:
     ids = [model.byte_ids[byte] for byte in piece]
     never = len(model.merges)
     while len(ids) > 1:
-        pairs = zip(ids, ids[1:], strict=False)
+        pairs = pairwise(ids)
         rank, at = min((model.ranks.get(pair, never), at) for at, pair in enumerate(pairs))
         if rank == never:
             break
@@ -260,7 +261,10 @@ class ByteBPETokenizer:
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; bytes that are not UTF-8 become U+FFFD."""
         contents = self._contents
-        return [b"".join(map(contents.__getitem__, document)).decode("utf-8", "replace") for document in ids]
+        return [
+            b"".join(map(contents.__getitem__, document)).decode("utf-8", "replace")
+            for document in ids
+        ]
 
     @cached_property
     def _contents(self) -> dict[int, bytes]:
@@ -283,7 +287,7 @@ class ByteBPE(TokenizerPlugin):
     format: Literal["auto", "tiktoken", "tokenizer.json", "json"] = "auto"
     pre_tokenization: str | None = None
     pattern: str | None = None
-    special_tokens: dict[str, int] = {}
+    special_tokens: dict[str, int] = Field(default_factory=dict)
     whole_piece: bool | None = None
     engine: Literal["fast", "readable"] = "fast"
 
@@ -310,6 +314,8 @@ class ByteBPE(TokenizerPlugin):
         try:
             if self.pattern is not None:
                 return from_pattern(self.pattern)
-            return None if self.pre_tokenization is None else pre_tokenization(self.pre_tokenization)
+            return (
+                None if self.pre_tokenization is None else pre_tokenization(self.pre_tokenization)
+            )
         except ConfigError as exc:
             raise TokenizerError(f"byte_bpe {self.file!r}: {exc}") from exc

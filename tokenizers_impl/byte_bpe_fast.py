@@ -9,7 +9,8 @@ work is split in two:
    whole, so two pieces that hash alike can never be taken for each other.
 2. The pieces that are new, each once, are merged together (`_merge`): one column of a matrix for
    each piece, and in every round each column joins its leftmost pair of lowest rank. That is the
-   definition of `byte_bpe.apply_merges`, for many pieces at a time.
+   definition of `byte_bpe.apply_merges`, for many pieces at a time. Before that, pieces are split
+   at seams that no merge can cross (`_Seams`), so that fewer and shorter ones are new.
 
 What was merged goes into the table, until it holds `max_known` pieces; then it starts afresh.
 """
@@ -18,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from heapq import heapify, heappop, heappush
+from itertools import islice, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,10 @@ _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
+_FEW_CHARACTERS = 4096
+"""Batches of fewer characters are encoded piece by piece."""
+
+
 class FastEncoder:
     """Encodes texts with a model, remembering the pieces it has seen.
 
@@ -61,6 +67,7 @@ class FastEncoder:
         self._chunk = chunk
         self._max_known = max_known
         self._table = self._fresh_table()
+        self._short_known: dict[str, list[int]] = {}
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text, shape (tokens,), dtype uint32.
@@ -69,12 +76,50 @@ class FastEncoder:
         """
         if len(self._table) > self._max_known:
             self._table = self._fresh_table()
-        chunks = [self._look_up(part) for part in _chunks(texts, self._chunk)]
+        if sum(map(len, texts)) < _FEW_CHARACTERS:
+            return [self._encode_short(text) for text in texts]
+        parts, n_parts = self._without_long(texts)
+        chunks = [self._look_up(part) for part in _chunks(parts, self._chunk)]
         _learn([chunk.pieces for chunk in chunks], self._table, self._merger)
         arrays: list[IdArray] = []
         for chunk in chunks:
             arrays += self._collect(chunk)
-        return arrays
+        if n_parts is None:
+            return arrays
+        part = iter(arrays)
+        return [np.concatenate(list(islice(part, n))) for n in n_parts]
+
+    def _without_long(self, texts: Sequence[str]) -> tuple[Sequence[str], list[int] | None]:
+        """Return texts with long ones cut where a piece starts anyway, and the parts of each."""
+        if max(map(len, texts), default=0) <= 2 * self._chunk:
+            return texts, None
+        parts: list[str] = []
+        n_parts: list[int] = []
+        for text in texts:
+            cuts = self._cutter.safe_cuts(text, self._chunk)
+            parts += [text[a:b] for a, b in pairwise([0, *cuts, len(text)])]
+            n_parts.append(len(cuts) + 1)
+        return parts, n_parts
+
+    def _encode_short(self, text: str) -> IdArray:
+        """Encode a text piece by piece: for a few lines, arrays cost more than they save."""
+        ids: list[int] = []
+        for piece in self._model.pre_tokenization.split(text):
+            known = self._short_known.get(piece)
+            if known is None:
+                known = self._short_known[piece] = self._encode_piece(piece)
+            ids += known
+        if len(self._short_known) > self._max_known:
+            self._short_known.clear()
+        return np.array(ids, np.uint32)
+
+    def _encode_piece(self, piece: str) -> list[int]:
+        try:
+            data = piece.encode()
+        except UnicodeEncodeError as exc:
+            raise _surrogate_error([piece], exc) from exc
+        whole = (self._model.whole_pieces or {}).get(data)
+        return self._merger.merge_one(data) if whole is None else [whole]
 
     def _fresh_table(self) -> _PieceTable:
         table = _PieceTable()
@@ -101,7 +146,7 @@ class FastEncoder:
     def _collect(self, chunk: _Chunk) -> list[IdArray]:
         ids, ends = self._table.ids_of(chunk.pieces.values)
         cuts = ends[chunk.separators].tolist()
-        return [ids[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [ids[a:b] for a, b in pairwise(cuts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,9 +396,7 @@ def _keys(data: bytes, begin: Places, length: Places) -> tuple[Words, Words]:
 # --- new pieces -----------------------------------------------------------------------------------
 
 
-def _learn(
-    found: Sequence[_LookedUp], table: _PieceTable, merger: _Merger | _PartMerger
-) -> None:
+def _learn(found: Sequence[_LookedUp], table: _PieceTable, merger: _Merger | _PartMerger) -> None:
     """Merge the pieces that are not known, each once, add them to the table, fill in values."""
     low = np.concatenate([f.low for f in found]) if found else np.zeros(0, np.uint64)
     high = np.concatenate([f.high for f in found]) if found else low
@@ -409,6 +452,10 @@ class _PartMerger:
         self._merger = _Merger(model)
         self._table = _PieceTable()
         self._max_known = max_known
+
+    def merge_one(self, piece: bytes) -> list[int]:
+        """Return the ids of one piece."""
+        return [token for token in self._merger.merge_long(piece) if token >= 0]
 
     def merge(self, pieces: _Distinct) -> tuple[IdArray, Places]:
         """Return the ids of all pieces one after the other, and how many each has."""
@@ -572,14 +619,47 @@ class _Merger:
         order = np.argsort(lengths, kind="stable")
         shortest_first = lengths[order]
         done = 0
-        for longest in _group_lengths(int(shortest_first[-1])):
+        for longest in _GROUP_LENGTHS:
             stop = int(np.searchsorted(shortest_first, longest, side="right"))
             for part in _parts(order[done:stop], longest):
                 self._merge_group(data, begin[part], lengths[part], longest, tokens)
             done = stop
+        for i in order[done:].tolist():
+            stop = begin[i] + lengths[i]
+            tokens[begin[i] : stop] = self.merge_long(data[begin[i] : stop].tobytes())
         kept = tokens >= 0
         counts = np.add.reduceat(kept, begin, dtype=np.int64)
         return tokens[kept].astype(np.uint32), counts
+
+    def merge_long(self, piece: bytes) -> list[int]:
+        """Merge one piece with a heap of pairs, in time n log n; -1 as in `_Columns`."""
+        ranks, merges = self._model.ranks, self._model.merges
+        tokens = [self._model.byte_ids[byte] for byte in piece]
+        n = len(tokens)
+        following, preceding = list(range(1, n + 1)), list(range(-1, n - 1))
+        heap = [
+            (rank, at)
+            for at, pair in enumerate(pairwise(tokens))
+            if (rank := ranks.get(pair)) is not None
+        ]
+        heapify(heap)
+        while heap:
+            rank, at = heappop(heap)
+            gone = following[at]
+            left, right, joined = merges[rank]
+            # A pair that has changed since it was put in is out of date.
+            if gone == n or tokens[at] != left or tokens[gone] != right:
+                continue
+            tokens[at], tokens[gone] = joined, -1
+            following[at] = after = following[gone]
+            if after < n:
+                preceding[after] = at
+            for first, second in ((preceding[at], at), (at, after)):
+                if first >= 0 and second < n:
+                    new = ranks.get((tokens[first], tokens[second]))
+                    if new is not None:
+                        heappush(heap, (new, first))
+        return tokens
 
     def _merge_group(
         self,
@@ -631,7 +711,7 @@ class _Columns:
         self.following, self.preceding = (steps + 1).reshape(-1), (steps - 1).reshape(-1)
 
     def _keys(self, rank: Places, row: Places) -> npt.NDArray[Any]:
-        keys = ((rank << self.shift) | row).astype(self.dtype)
+        keys: npt.NDArray[Any] = ((rank << self.shift) | row).astype(self.dtype)
         keys[rank == _NEVER] = self.never
         return keys
 
@@ -673,13 +753,8 @@ _NEVER = (1 << 31) - 1
 
 
 _CELLS = 1 << 17
-
-
-def _group_lengths(longest: int) -> list[int]:
-    lengths = [4, 8, 12, 16, 24, 32, 48, 64]
-    while lengths[-1] < longest:
-        lengths.append(lengths[-1] * 2)
-    return lengths
+_GROUP_LENGTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+"""Pieces are merged together with others of about their length; longer ones one by one."""
 
 
 def _parts(group: Places, longest: int) -> Iterator[Places]:

@@ -27,6 +27,7 @@ import binascii
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,7 +118,9 @@ def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
         by_length[len(entry)].append(entry)
     for length in sorted(by_length.keys() - {0, 1}):
         # Inside an entry only shorter ones are joined, and their pairs are known by now.
-        found = {pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))}
+        found = {
+            pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))
+        }
         pairs |= found
     ordered = sorted(pairs.items(), key=lambda item: item[1])
     return [(ranks[left], ranks[right], rank) for (left, right), rank in ordered]
@@ -126,7 +129,7 @@ def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
 def _halves(entry: bytes, pairs: Mapping[tuple[bytes, bytes], int]) -> tuple[bytes, bytes] | None:
     """Return the two tokens that an entry is before it is one, None when there are more."""
     parts = [entry[i : i + 1] for i in range(len(entry))]
-    ranks: list[int | None] = [pairs.get(pair) for pair in zip(parts, parts[1:], strict=False)]
+    ranks: list[int | None] = [pairs.get(pair) for pair in pairwise(parts)]
     while len(parts) > 2:
         known = [rank for rank in ranks if rank is not None]
         if not known:
@@ -148,7 +151,7 @@ def ranks_of(model: BytePairModel) -> dict[bytes, int]:
     only one number for both.
     """
     ids = [joined for _, _, joined in model.merges]
-    if any(a >= b for a, b in zip(ids, ids[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(ids)):
         raise TokenizerError(
             "a rank file cannot hold this model: its ids are not in the order of its merges"
         )
@@ -161,9 +164,7 @@ def write_rank_file(model: BytePairModel, path: Path) -> None:
     Read it with `tiktoken.load.load_tiktoken_bpe` and give the JSON's values to
     `tiktoken.Encoding`.
     """
-    lines = (
-        b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items()
-    )
+    lines = (b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items())
     _write(path, b"".join(lines))
     arguments = {
         "name": path.stem,
@@ -363,7 +364,12 @@ def _rule_json(spec: Mapping[str, Any] | None) -> PreTokenization:
     if len(steps) == 1:
         return PRE_TOKENIZATIONS["gpt2" if own_regex else "none"]
     split = steps[0]
-    if own_regex or split["behavior"] != "Isolated" or split["invert"] or "Regex" not in split["pattern"]:
+    if (
+        own_regex
+        or split["behavior"] != "Isolated"
+        or split["invert"]
+        or "Regex" not in split["pattern"]
+    ):
         raise TokenizerError("its Split is not an isolating regex; use type: huggingface")
     try:
         return from_pattern(split["pattern"]["Regex"], dialect="tokenizers")
