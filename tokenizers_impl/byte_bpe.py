@@ -62,8 +62,18 @@ class BytePairModel:
     def entries(self) -> dict[int, bytes]:
         """The bytes of each id that is not a special token."""
         found = {token: bytes([byte]) for byte, token in enumerate(self.byte_ids)}
-        for left, right, joined in self.merges:
-            found[joined] = found[left] + found[right]
+        waiting: Sequence[Merge] = self.merges
+        while waiting:
+            later: list[Merge] = []
+            for left, right, joined in waiting:
+                # Llama 3 has entries of a lower rank than their parts.
+                if left in found and right in found:
+                    found[joined] = found[left] + found[right]
+                else:
+                    later.append((left, right, joined))
+            if len(later) == len(waiting):
+                raise TokenizerError(f"merge {later[0]} joins ids that no other merge makes")
+            waiting = later
         for data, token in (self.whole_pieces or {}).items():
             found[token] = data
         return found

@@ -33,6 +33,7 @@ from tokenizers_impl.pretokenize_fast import Cutter, Joined
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 IdArray = npt.NDArray[np.uint32]
 
 _SHORT = 15
@@ -515,7 +516,7 @@ class _Seams:
 
     def _partly_held(
         self, left: Words, right: Words, left_length: Places, right_length: Places
-    ) -> npt.NDArray[np.bool_]:
+    ) -> Bools:
         held = np.zeros(len(left), np.bool_)
         for dropped in range(4):
             end = left >> np.uint64(8 * dropped)
@@ -593,7 +594,7 @@ class _HashSet:
         mixed >>= self._shift
         return mixed.view(np.int64)
 
-    def may_hold(self, words: Words) -> npt.NDArray[np.bool_]:
+    def may_hold(self, words: Words) -> Bools:
         """Return False for words that are certainly not in the set."""
         return self._held.take(self._slot(words))
 

@@ -61,7 +61,7 @@ def load_model(
             return _load_ranks(data, rule, special_tokens, whole_piece)
         content = json.loads(data)
         own = content.get("format") == OWN_FORMAT if format == "auto" else format == "json"
-        read = _from_own_json if own else _from_tokenizer_json
+        read = _from_own_json if own else model_from_tokenizer_json
         return read(content, rule, special_tokens, whole_piece)
     except TokenizerError as exc:
         raise TokenizerError(f"{path.name}: {exc}") from exc
@@ -304,12 +304,16 @@ def _pre_tokenizer_json(rule: PreTokenization) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
 
 
-def _from_tokenizer_json(
+def model_from_tokenizer_json(
     content: Mapping[str, Any],
-    rule: PreTokenization | None,
-    special_tokens: Mapping[str, int] | None,
-    whole_piece: bool | None,
+    rule: PreTokenization | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_piece: bool | None = None,
 ) -> BytePairModel:
+    """Return the model in the content of a `tokenizer.json`.
+
+    Raises `TokenizerError` for one that does more than byte-level BPE.
+    """
     bpe = content["model"]
     _refuse_what_we_lack(content, bpe)
     added = {token["content"]: token["id"] for token in content.get("added_tokens") or []}
