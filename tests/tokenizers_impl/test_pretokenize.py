@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import pairwise
 
 import pytest
 import regex
@@ -71,7 +72,7 @@ def cut(pattern: str, texts: list[str]) -> list[list[str]]:
     starts = Cutter(from_pattern(pattern)).starts(joined).tolist()
     separators = set(joined.separators.tolist())
     result: list[list[str]] = []
-    for begin, end in zip(starts, starts[1:], strict=False):
+    for begin, end in pairwise(starts):
         if begin in separators:
             result.append([])
         else:
