@@ -129,9 +129,7 @@ class Counter:
         boundaries, breached = self._boundaries(batch, encoded, spans)
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
-        verdict = judge(
-            self.tokenizer, batch, returned, encoded, decoded, boundaries, watch=self.watch
-        )
+        verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import heartbeat
 from bench.encode import Counter
-from bench.environment import Stopwatch, peak_bytes
+from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
 from bench.limits import Limits
 from bench.loading import TokenizerSource
@@ -234,8 +234,9 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
             break
         if number in task.careful:
             parts += _walk(counter, number, batch, task)
-        else:
-            heartbeat.at("batch", number, seconds=seconds)
+            continue
+        heartbeat.at("batch", number, seconds=seconds)
+        with no_garbage_collection():
             parts.append(counter.count(batch))
     heartbeat.at("write", seconds=seconds)
     tally = merge(parts)
