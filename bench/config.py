@@ -25,6 +25,7 @@ from bench import plugins
 from bench.config_file import ConfigFile, Loc, read
 from bench.corpora import CorpusEntry, corpus_models
 from bench.errors import ConfigError, PluginError
+from bench.limits import Limits
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
@@ -61,6 +62,8 @@ class RunConfig(_Strict):
     """Share of lost bytes above which a tokenizer is shown but never ranked."""
     resamples: int = Field(default=1000, ge=200, le=20_000)
     """Bootstrap resamples behind every interval."""
+    limits: Limits = Limits()
+    """When a tokenizer, a corpus or a trainer is given up; they decide no number."""
     special_tokens: Literal["text"] = "text"
     """Special tokens spelled in a corpus are ordinary text, for every tokenizer alike."""
 

@@ -94,17 +94,18 @@ class Counter:
             if not is_library_failure(exc):
                 raise
             if len(batch.ids) == 1:
-                return self._failed(batch, exc)
+                return self.failed(batch, f"{type(exc).__name__}: {exc}")
         half = len(batch.ids) // 2
         parts = (batch.part(0, half), batch.part(half, len(batch.ids)))
         return merge([self.count(part) for part in parts])
 
-    def _failed(self, batch: SliceBatch, exc: BaseException) -> Tally:
+    def failed(self, batch: SliceBatch, reason: str) -> Tally:
+        """Return the tally of a batch of one document that could not be counted."""
         finding = Finding(
             kind="failure",
             suite="run",
             document_id=batch.ids[0],
-            message=f"{type(exc).__name__}: {exc}"[:500],
+            message=reason[:500],
         )
         empty = merge([])
         return Tally(

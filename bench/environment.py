@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -127,6 +128,20 @@ def describe(started: datetime) -> dict[str, Any]:
         "ci": bool(os.environ.get("CI")),
         "git": git_state(),
     }
+
+
+def peak_bytes() -> int:
+    """Return the highest resident memory of this process in bytes, 0 where nothing tells."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would tell the parent's, where that was larger at the fork
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="utf-8"))
+        return int(found.group(1)) * 1024 if found else 0
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def cpu_model() -> str:

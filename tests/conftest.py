@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +247,35 @@ def good_run(measure: Measure) -> RunOutcome:
 def broken_run(measure: Measure) -> RunOutcome:
     """A run in which every kind of fault happens, beside what can be measured."""
     return measure(BROKEN, {**PARALLEL, **BOOM})
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuickRun:
+    """A run of the ready config `quick`."""
+
+    folder: Path
+    """The run folder, `runs/quick-1`."""
+    summary: str
+    """What the command printed."""
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
+    folder = tmp_path_factory.mktemp("quick")
+    done = subprocess.run(
+        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
+
+
+@pytest.fixture(scope="session")
+def quick_summary(quick_run: QuickRun) -> str:
+    """What `tokbench run quick` prints."""
+    return quick_run.summary
