@@ -131,7 +131,7 @@ def test_text_that_is_lost_behind_few_unknown_tokens_is_marked_and_never_ranked(
     [row] = [
         line for line in report.splitlines() if line.startswith(f"| {language} |") and "†" in line
     ]
-    column = [name for name in report.splitlines() if name.startswith("| language |")][0]
+    column = next(name for name in report.splitlines() if name.startswith("| language |"))
     place = [cell.strip() for cell in column.split("|")].index(tokenizer)
     assert row.split("|")[place].strip().endswith("†")
 
