@@ -107,7 +107,7 @@ def take_turns(prepare: Sequence[Callable[[], Call]], rounds: int = ROUNDS) -> l
 
 
 def our_tokenizer(name: str) -> Tokenizer:
-    plugin = find(TokenizerPlugin, "byte_bpe")
+    plugin = find(TokenizerPlugin, "byte_bpe")  # type: ignore[type-abstract]
     options = {"file": ENCODINGS[name][1], "format": "tiktoken", "pre_tokenization": name}
     return plugin.model_validate(options).load(LoadContext(folder=CACHE))
 
@@ -164,13 +164,16 @@ def training_text(n_bytes: int) -> list[str]:
     return up_to(column(paths), n_bytes)
 
 
+def our_trainer(options: dict[str, object]) -> TrainerPlugin:
+    plugin = find(TrainerPlugin, "byte_bpe")  # type: ignore[type-abstract]
+    return plugin.model_validate(options)
+
+
 @pytest.mark.benchmark(timer=time.process_time)
 def test_training_beside_tokenizers(benchmark: Any, tmp_path: Path) -> None:
     """32,000 entries from 20 MB: at most three times the CPU time of `tokenizers`."""
     texts = training_text(20_000_000)
-    trainer = find(TrainerPlugin, "byte_bpe").model_validate(
-        {"vocab_size": 32_000, "pre_tokenization": "gpt2", "min_frequency": 1}
-    )
+    trainer = our_trainer({"vocab_size": 32_000, "pre_tokenization": "gpt2", "min_frequency": 1})
     hf = cpu_seconds(lambda: train_with_tokenizers(texts, 32_000))
     ours = cpu_seconds(lambda: trainer.train(texts, tmp_path))
     benchmark.extra_info.update(times_of_tokenizers=round(ours / hf, 2))
@@ -199,9 +202,7 @@ def test_training_beside_the_textbook(benchmark: Any, tmp_path: Path) -> None:
     not from its first merges alone.
     """
     text = "\n".join(training_text(2_000_000))
-    trainer = find(TrainerPlugin, "byte_bpe").model_validate(
-        {"vocab_size": 256 + 4096, "pre_tokenization": "none"}
-    )
+    trainer = our_trainer({"vocab_size": 256 + 4096, "pre_tokenization": "none"})
     ours = cpu_seconds(lambda: trainer.train([text], tmp_path))
     model = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
     ids = list(text.encode())
