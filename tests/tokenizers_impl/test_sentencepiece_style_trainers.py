@@ -173,7 +173,7 @@ def test_a_size_that_was_missed_is_said(kind: Any, tmp_path: Path) -> None:
 
 def test_a_tokenizer_json_given_to_us_is_named_as_such(tmp_path: Path) -> None:
     trained(UnigramTrainer, tmp_path)
-    with pytest.raises(TokenizerError, match="it is a tokenizer.json for type huggingface"):
+    with pytest.raises(TokenizerError, match=r"it is a tokenizer\.json for type huggingface"):
         Unigram(file="tokenizer.json").load(LoadContext(folder=tmp_path))
     with pytest.raises(TokenizerError, match=r"not 'tokbench.sentencepiece_bpe.1'"):
         sentencepiece_bpe.from_json((tmp_path / "unigram.json").read_text("utf-8"), tmp_path)
