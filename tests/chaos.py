@@ -38,7 +38,9 @@ CONFIG = {
     "tokenizers": {
         "bytes": {"type": "utf8_bytes"},
         "characters": {"type": "characters"},
-        "trained": {"train": {"trainer": "tokenizers_bpe", "corpus": "sentences", "vocab_size": 600}},
+        "trained": {
+            "train": {"trainer": "tokenizers_bpe", "corpus": "sentences", "vocab_size": 600}
+        },
     },
     "suites": ["efficiency", "multilingual", "fidelity"],
 }

@@ -149,7 +149,11 @@ def test_a_fault_costs_its_document_which_is_named(run, fault) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_text_without_the_fault_is_counted(run, fault) -> None:
     _, results, _ = run
-    assert cell(results, fault, "clean") == {**cell(results, fault, "clean"), "status": "ok", "n": 2}
+    assert cell(results, fault, "clean") == {
+        **cell(results, fault, "clean"),
+        "status": "ok",
+        "n": 2,
+    }
 
 
 @pytest.mark.parametrize(
