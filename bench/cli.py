@@ -67,7 +67,13 @@ def main() -> None:
 @main.command()
 @CONFIG
 @SET
-@click.option("--output", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that gets the run folder.",
+)
 @click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one is there.")
 @click.option(
     "--rerun",
@@ -203,7 +209,14 @@ def report(runs: tuple[Path, ...], name: str) -> None:
 @click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
 @click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
 @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the text from a file.")
-@click.option("--format", "shape", type=click.Choice(["text", "markdown", "json"]), default="text")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
 @SET
 def inspect(
     text: str | None,

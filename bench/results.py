@@ -124,10 +124,10 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON that is strict (no NaN), sorted and readable."""
+    """Write JSON that is strict (no NaN) and readable; keys keep their order."""
     write_whole(
         path,
-        json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+        json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     )
 
 
