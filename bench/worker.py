@@ -78,7 +78,8 @@ class CellTask:
         if len(lost) < self.limits.lost_documents:
             return TryAgain(task=replace(self, lost_rows=lost))
         names = ", ".join(_ids_of(self.slice, sorted(lost)))
-        given_up = f"{len(lost)} documents ended its worker ({names}), the limit; last: {reason}"
+        n = f"{len(lost)} documents" if len(lost) > 1 else "1 document"
+        given_up = f"{n} ended its worker ({names}), the limit; last: {reason}"
         return Settle(outcome=self.hopeless(given_up))
 
     def hopeless(self, reason: str) -> CellOutcome:
