@@ -204,3 +204,7 @@ def _load(config: str, overrides: tuple[str, ...]) -> Config:
     if not path.exists() and not path.suffix and path.name == config:
         path = config_path(config)
     return load_config(path, overrides=overrides, shown=config)
+
+
+if __name__ == "__main__":
+    main()

@@ -30,6 +30,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from bench import plugins
 from bench.corpora import CorpusEntry
 from bench.errors import ConfigError, PluginError
+from bench.gate import Gate
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
@@ -70,6 +71,8 @@ class RunConfig(_Strict):
     """Bootstrap resamples behind every interval."""
     special_tokens: Literal["text"] = "text"
     """Special tokens spelled in a corpus are ordinary text, for every tokenizer alike."""
+    gate: Gate = Gate()
+    """What `compare` and `pytest --tokbench-gate` let move."""
 
     @field_validator("suites", mode="before")
     @classmethod

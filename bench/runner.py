@@ -43,9 +43,10 @@ from bench.results import (
     write_whole,
 )
 from bench.slices import Slice, check_parallel, materialise
-from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
+from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts, merge
 from bench.timing import Contest, Sample
 from bench.training import Trained, obtain
+from bench.vocabulary_table import load_vocabulary_table
 from bench.worker import CellTask, count_cell, forget_tokenizers
 
 
@@ -98,7 +99,8 @@ def run(
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
     noisy, samples = _time(config, tallies, sources, slices, progress, watch, findings)
     progress.step("writing results")
-    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
+    kept = inputs.vocabularies
+    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples, kept)
     write_json(
         folder / "environment.json",
         {**describe(started), "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()}},
@@ -148,6 +150,7 @@ class _Inputs:
         self.failed_training: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
         self.notes: list[Finding] = []
+        self.vocabularies: dict[str, pa.Table] = {}
 
     def slices(self) -> dict[tuple[str, str], Slice]:
         """Materialise every language of every corpus that can be read."""
@@ -246,8 +249,27 @@ def _count(
             if outcome.facts is not None:
                 facts[key.tokenizer] = _with_training(outcome.facts, key.tokenizer, inputs)
         inputs.progress.cell(cells[key], number, len(plan.cells), reused=reused)
+        following = plan.cells[number].tokenizer if number < len(plan.cells) else None
+        if config.run.keep_ids and following != key.tokenizer:
+            _keep_vocabulary(key.tokenizer, inputs, sources, cells, executor)
     forget_tokenizers()
     return cells, facts
+
+
+def _keep_vocabulary(
+    tokenizer: str,
+    inputs: _Inputs,
+    sources: Mapping[str, TokenizerSource],
+    cells: Mapping[CellKey, Cell],
+    executor: Executor,
+) -> None:
+    """Keep id → bytes of a tokenizer whose cells are all counted; it is still loaded."""
+    mine = [cell.tally for key, cell in cells.items() if key.tokenizer == tokenizer]
+    if any(tally.n for tally in mine):
+        seen = merge(mine).histogram_ids.tolist()
+        with inputs.watch.section("vocabulary"):
+            task = executor.submit(load_vocabulary_table, sources[tokenizer], seen)
+            inputs.vocabularies[tokenizer] = task.result()
 
 
 def _why_impossible(
@@ -382,11 +404,13 @@ def _write(
     findings: Sequence[Finding],
     noisy: Sequence[Measurement],
     samples: Sequence[Sample],
+    vocabularies: Mapping[str, pa.Table],
 ) -> None:
     tables = {
         "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
         "findings.parquet": table_of(finding_rows(findings), FINDINGS),
         **_documents(tallies),
+        **{f"vocabulary/{name}.parquet": table for name, table in vocabularies.items()},
     }
     for name, table in tables.items():
         write_parquet(folder / name, table)

@@ -53,7 +53,7 @@ def count_cell(task: CellTask) -> CellOutcome:
     """Count a cell into its file, or find it there already."""
     watch = Stopwatch()
     try:
-        tokenizer = _load(task.source, watch)
+        tokenizer = loaded(task.source, watch)
         facts = facts_of(tokenizer)
         identity = {
             "fingerprint": facts.fingerprint,
@@ -85,7 +85,8 @@ def count_cell(task: CellTask) -> CellOutcome:
     )
 
 
-def _load(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
+def loaded(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
+    """Return a tokenizer, loaded now unless it is the one this process used last."""
     if source.key not in _loaded:
         _loaded.clear()
         try:
