@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.errors import ResultsError, UsageError
 from bench.results import Results, load_results
+from bench.sides import SideInput, side_of
 
 Say = Callable[[str], None]
 
@@ -27,6 +28,22 @@ class Environment:
 
     python: Path
     output: Path
+
+
+def run_both(
+    config: str,
+    base_python: Path,
+    candidate_python: Path,
+    runs: Path,
+    overrides: Sequence[str],
+    *,
+    say: Say,
+) -> tuple[SideInput, SideInput]:
+    """Run a config in two environments, one after the other, and return both sides."""
+    base = Environment(python=base_python, output=runs / "base")
+    candidate = Environment(python=candidate_python, output=runs / "candidate")
+    first, second = (run_in(side, config, overrides, say=say) for side in (base, candidate))
+    return side_of(first, str(base_python)), side_of(second, str(candidate_python))
 
 
 def run_in(environment: Environment, config: str, overrides: Sequence[str], *, say: Say) -> Results:

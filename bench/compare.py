@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.gate import Gate
-from bench.snapshot import Key, Snapshot
+from bench.snapshot import IDENTITY_METRICS, Key, Snapshot
 from bench.verdicts import (
     EFFECTS,
     OUTCOMES,
@@ -67,9 +67,12 @@ class Comparison:
 
 def _gravity(verdict: Verdict) -> tuple[object, ...]:
     size = verdict.relative_change
+    names = list(IDENTITY_METRICS)
+    metric = verdict.key.metric
     return (
         EFFECTS.index(verdict.effect),
         OUTCOMES.index(verdict.outcome),
+        names.index(metric) if metric in names else len(names),
         -abs(size) if size is not None else 0.0,
         verdict.key.order(),
     )

@@ -11,7 +11,8 @@ from typing import Any
 from bench import baseline
 from bench.causes import changed_versions
 from bench.compare import Comparison, compare
-from bench.errors import ResultsError
+from bench.config import Config
+from bench.errors import ResultsError, UsageError
 from bench.explain import explain, without_ids
 from bench.gate import Gate
 from bench.results import Results, load_results
@@ -33,7 +34,7 @@ def load_side(name: str | Path) -> SideInput:
     """
     path = Path(name)
     if path.is_dir():
-        return side_of(load_results(path))
+        return side_of(load_results(path), str(name))
     if path.is_file():
         return SideInput(snapshot=baseline.parse(_read(path), str(name)))
     revision, colon, file = str(name).partition(":")
@@ -45,9 +46,25 @@ def load_side(name: str | Path) -> SideInput:
     )
 
 
-def side_of(results: Results) -> SideInput:
-    """Return a run as a side."""
-    return SideInput(snapshot=snapshot_of(results), results=results)
+def load_pair(names: Sequence[str], config: Config | None) -> tuple[SideInput, SideInput]:
+    """Return base and candidate; where only one is named, the config's gate names the base.
+
+    Raises `UsageError` when there are more or fewer.
+    """
+    if len(names) == 2:
+        return load_side(names[0]), load_side(names[1])
+    if len(names) != 1 or config is None:
+        raise UsageError(
+            "compare takes BASE and CANDIDATE, or CANDIDATE with --config CONFIG whose `gate:` "
+            "block names the baseline"
+        )
+    path = baseline.baseline_path(config.folder, config.run.gate.baseline, config.path)
+    return load_side(path), load_side(names[0])
+
+
+def side_of(results: Results, name: str) -> SideInput:
+    """Return a run as a side, under the name a reader of the comparison knows it by."""
+    return SideInput(snapshot=replace(snapshot_of(results), name=name), results=results)
 
 
 def _read(path: Path) -> str:

@@ -66,6 +66,22 @@ class Verdict:
             return None
         return self.change / abs(self.base)
 
+    def in_words(self) -> str:
+        """Return place, outcome, figures and reason in one line.
+
+        >>> key = Key("gpt2", "web", "en", "tokens")
+        >>> Verdict(key=key, outcome="worse", base=200.0, candidate=201.0, unit="tokens").in_words()
+        'gpt2 / web / en / tokens: worse: 200 → 201 tokens'
+        """
+        place = " / ".join(part for part in (*self.key[:3], self.key.name) if part)
+        figures = " → ".join(_figure(value) for value in (self.base, self.candidate))
+        said = f"{place}: {self.outcome}: {figures} {self.unit}".rstrip()
+        return f"{said} ({self.reason})" if self.reason else said
+
+
+def _figure(value: float | str | None) -> str:
+    return "none" if value is None else value if isinstance(value, str) else f"{value:,.10g}"
+
 
 def judge(
     base: Value | None,
