@@ -6,14 +6,14 @@ lies a segment: either one token on both sides, with the same bytes, or a place 
 All documents are laid one after the other, so that this is arithmetic on sorted arrays.
 
 Documents whose bytes cannot be matched (text was normalized, an unknown token has no bytes) are
-one segment each, without the tokens that agree at their two ends.
+matched piece by piece instead, as a diff matches lines.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +79,7 @@ def align(base: Side, candidate: Side) -> Alignment:
     )
     unmatched = [i for i, gap in enumerate(gaps) if gap is None]
     for i in unmatched:
-        changes += _without_ends(i, base, candidate)
+        changes += _by_pieces(i, base, candidate)
     return Alignment(changes=changes, renumbered=renumbered, unmatched=len(unmatched))
 
 
@@ -149,24 +149,25 @@ def _ends(side: Side, documents: Sequence[int], starts: IntArray) -> IntArray:
     return np.concatenate(parts).astype(np.int64)
 
 
-def _without_ends(document: int, base: Side, candidate: Side) -> Iterator[Change]:
-    """Yield a document as one change, without the tokens that agree at its two ends."""
+LONGEST = 4000
+"""Tokens of a document up to which pieces are matched; it takes up to the square of it."""
+
+
+def _by_pieces(document: int, base: Side, candidate: Side) -> Iterator[Change]:
+    """Yield where the pieces of a document differ, matched as lines of a file are by a diff."""
+    first, second = base.ids[document], candidate.ids[document]
     pieces = [
         [side.token_bytes[i] or i for i in side.ids[document].tolist()]
         for side in (base, candidate)
     ]
-    shorter = min(map(len, pieces))
-    pairs = zip(*pieces, strict=False)
-    start = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-    pairs = zip(*(reversed(side) for side in pieces), strict=False)
-    agree = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-    end = min(agree, shorter - start)
-    first, second = base.ids[document], candidate.ids[document]
-    change = Change(
-        document=document,
-        base=first[start : len(first) - end],
-        candidate=second[start : len(second) - end],
-        matched=False,
-    )
-    if len(change.base) or len(change.candidate):
-        yield change
+    spans = [(0, len(first), 0, len(second))]
+    if max(map(len, pieces)) <= LONGEST:
+        matcher = SequenceMatcher(None, pieces[0], pieces[1], autojunk=False)
+        spans = [span[1:] for span in matcher.get_opcodes() if span[0] != "equal"]
+    for start, end, other_start, other_end in spans:
+        yield Change(
+            document=document,
+            base=first[start:end],
+            candidate=second[other_start:other_end],
+            matched=False,
+        )

@@ -95,7 +95,7 @@ class Causes:
         if "vocabulary" in self.parts and self._is_missing(kind):
             return "vocabulary"
         rest = [part for part in self.parts if part != "special_tokens"]
-        return " or ".join(rest)
+        return " or ".join(rest) if len(rest) < 4 else f"one of {len(rest)} parts that differ"
 
     def _names_special(self, kind: Kind) -> bool:
         return any(

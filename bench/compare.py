@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.gate import Gate
-from bench.snapshot import IDENTITY_METRICS, Key, Snapshot
+from bench.snapshot import IDENTITY_METRICS, Key, Snapshot, Value
 from bench.verdicts import (
     EFFECTS,
     OUTCOMES,
@@ -161,7 +161,7 @@ def _verdict(
         metric=key.metric, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language
     )
     direction = settings.direction or facts.direction
-    before, after = base.values.get(key), candidate.values.get(key)
+    before, after = value_of(base, key), value_of(candidate, key)
     obstacle = _obstacle(key, base, candidate, mismatches)
     outcome, reason = judge(before, after, direction, settings, obstacle=obstacle)
     if before is None and after is None:
@@ -180,6 +180,19 @@ def _verdict(
         reason=reason,
         gated=bool(settings.gated),
     )
+
+
+def value_of(side: Snapshot, key: Key) -> Value | None:
+    """Return a value of one side; a part that was left out of a whole it has is zero.
+
+    Suites write the parts of a value (bytes lost, by cause) only where there is something.
+    """
+    found = side.values.get(key)
+    if found is None and key.label:
+        whole = side.values.get(key._replace(label=""))
+        if whole is not None and whole.value is not None and whole.status == "ok":
+            return Value(value=0.0)
+    return found
 
 
 def _obstacle(

@@ -28,6 +28,9 @@ from bench.results import Results
 N_TOP = 20
 """Segments and documents that are listed by name."""
 
+READABLE = 20
+"""Pieces of both sides together up to which a segment says something; longer ones come last."""
+
 BY = ("language", "script", "category", "cause")
 
 
@@ -92,7 +95,7 @@ class Explanation:
     renumbered: int
     """Tokens of changed documents with the same bytes under another id."""
     unmatched: int
-    """Changed documents whose bytes do not match: only their differing middles are known."""
+    """Changed documents whose bytes do not match: matched piece by piece."""
     parts_differ: tuple[str, ...]
     by: Mapping[str, tuple[Part, ...]]
     """Parts by language, script, category and cause, the largest change first."""
@@ -286,7 +289,8 @@ class _Collected:
             yield (
                 f"In {self.unmatched:,} documents the tokens of the two sides do not spell the "
                 "same bytes (text was normalized, or an unknown token stands for text that is not "
-                "kept), so each counts as one segment without the tokens that agree at its ends."
+                "kept): they are matched piece by piece, so a segment shows which pieces gave way "
+                "to which, not that both stand for the same text."
             )
         if not (self.causes.base.complete and self.causes.candidate.complete):
             yield "A vocabulary is too large to be kept whole; only ids that were seen are known."
@@ -320,4 +324,4 @@ def _parts(found: Mapping[str, _Count]) -> tuple[Part, ...]:
 
 def _by_size(segment: Segment) -> tuple[object, ...]:
     pieces = [piece or b"" for piece in (*segment.base, b"", *segment.candidate)]
-    return -abs(segment.change), -segment.count, pieces
+    return len(pieces) > READABLE, -abs(segment.change), -segment.count, pieces
