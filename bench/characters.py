@@ -31,7 +31,7 @@ def script_of(text: bytes) -> str:
 
 
 def category_of(text: bytes) -> str:
-    """Return what a segment is made of; spaces count only where there is nothing else.
+    """Return what a segment is made of; spaces and joiners count only where nothing else is.
 
     >>> [category_of(t) for t in (b" the", b"2024", b"x86", b").", b"\\n\\n", b"\\xe4\\xbd")]
     ['letters', 'digits', 'letters and digits', 'punctuation', 'white space', 'part of a character']
@@ -40,9 +40,10 @@ def category_of(text: bytes) -> str:
         decoded = text.decode()
     except UnicodeDecodeError:
         return "part of a character"
-    kinds = sorted({_kind(c) for c in decoded if not c.isspace()}, key=_ORDER.index)
+    seen = {unicodedata.category(c) for c in decoded if not c.isspace()}
+    kinds = sorted({_KINDS[name[0]] for name in seen - _JOINERS}, key=_ORDER.index)
     if not kinds:
-        return "white space"
+        return "invisible characters" if seen else "white space"
     return " and ".join(kinds) if len(kinds) < 3 else "mixed"
 
 
@@ -56,10 +57,7 @@ _KINDS = {
     "C": "control characters",
     "Z": "control characters",
 }
-
-
-def _kind(c: str) -> str:
-    return _KINDS[unicodedata.category(c)[0]]
+_JOINERS = {"Cf"}  # zero-width spaces and joiners are part of words in several scripts
 
 
 @cache

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -33,6 +34,11 @@ class Encoded:
 
     ids: npt.NDArray[np.uint32]
     offsets: IntArray
+
+    @cached_property
+    def index(self) -> IntArray:
+        """The ids as int64, which look-ups and counting take twice as fast."""
+        return self.ids.astype(np.int64)
 
     @property
     def lengths(self) -> IntArray:
@@ -87,17 +93,18 @@ class Counter:
             if not is_library_failure(exc):
                 raise
             if len(batch.ids) == 1:
-                return self._failed(batch, exc)
+                return self.failed(batch, f"{type(exc).__name__}: {exc}")
         half = len(batch.ids) // 2
         parts = (batch.part(0, half), batch.part(half, len(batch.ids)))
         return merge([self.count(part) for part in parts])
 
-    def _failed(self, batch: SliceBatch, exc: BaseException) -> Tally:
+    def failed(self, batch: SliceBatch, reason: str) -> Tally:
+        """Return the tally of a batch of one document that could not be counted."""
         finding = Finding(
             kind="failure",
             suite="run",
             document_id=batch.ids[0],
-            message=f"{type(exc).__name__}: {exc}"[:500],
+            message=reason[:500],
         )
         empty = merge([])
         return Tally(
@@ -122,13 +129,11 @@ class Counter:
         boundaries, breached = self._boundaries(batch, encoded, spans)
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
-        verdict = judge(
-            self.tokenizer, batch, returned, encoded, decoded, boundaries, watch=self.watch
-        )
+        verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]
-        histogram = np.bincount(encoded.ids)
+        histogram = np.bincount(encoded.index)
         seen = np.flatnonzero(histogram)
         return Tally(
             rows=np.arange(batch.first_row, batch.first_row + len(batch.ids), dtype=np.int64),
@@ -169,7 +174,7 @@ class Counter:
         )
 
         def counted(mask: npt.NDArray[np.bool_], exists: bool) -> IntArray:
-            return encoded.sums(mask[encoded.ids]) if exists else zero
+            return encoded.sums(mask.take(encoded.index)) if exists else zero
 
         return {
             "bytes": np.diff(batch.offsets),
@@ -218,10 +223,7 @@ class Counter:
                 kind="witness",
                 suite=self.suite,
                 document_id=batch.ids[first],
-                message=(
-                    f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes "
-                    f"({int(breached.sum())} such documents in this batch)"
-                ),
+                message=f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes",
                 data={"class": "byte_sum", "token_bytes": n_token_bytes, "bytes": n_bytes},
             ),
         )

@@ -84,12 +84,17 @@ class GateFile(pytest.File):
     def comparison(self) -> Comparison:
         """The baseline against the config, run now."""
         from bench import runner
+        from bench.console import Progress
         from bench.environment import Stopwatch
         from bench.sides import compare_sides, side_of
 
         with tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder:
             outcome = runner.run(
-                self.loaded, output=Path(folder), progress=_Silent(), watch=Stopwatch(), new=True
+                self.loaded,
+                output=Path(folder),
+                progress=Progress(quiet=True),
+                watch=Stopwatch(),
+                new=True,
             )
             return compare_sides(
                 self.base, side_of(outcome.results, self.loaded.path), self.loaded.run.gate
@@ -109,14 +114,6 @@ def item_name(key: Key) -> str:
     'gpt2-sentences-tokens'
     """
     return "-".join(part for part in (key.tokenizer, key.corpus, key.name) if part)
-
-
-class _Silent:
-    def step(self, text: str) -> None:
-        """Say nothing."""
-
-    def cell(self, cell: object, number: int, total: int, *, reused: bool) -> None:
-        """Say nothing."""
 
 
 class GateItem(pytest.Item):

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from bench import read_files, read_hub, segment, slice_build
 from bench.cache import cache_folder
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
+from bench.environment import version_of
 from bench.errors import CorpusError, Refusal
 from bench.slice_build import NoWatch, Watch
 from bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
@@ -33,6 +33,7 @@ __all__ = [
     "materialise",
     "open_slice",
     "slices_folder",
+    "stored",
 ]
 
 
@@ -50,11 +51,21 @@ def materialise(
     Raises `CorpusError` that names corpus and language.
     """
     with _named(name, language_key):
-        target = slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
+        target = _target(name, entry, language_key, folder)
         if (found := _find(target)) is not None:
             return found
         with _writing(target.parent):
             return slice_build.build(name, entry, language_key, folder, target, watch or NoWatch())
+
+
+def stored(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Slice | None:
+    """Return the slice of one language if it is there and undamaged; see `materialise`."""
+    with _named(name, language_key):
+        return _find(_target(name, entry, language_key, folder))
+
+
+def _target(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Path:
+    return slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
 
 
 def slices_folder() -> Path:
@@ -118,7 +129,7 @@ def _local_files(entry: Any, key: str, folder: Path) -> list[tuple[str, str]]:
 def _versions(entry: Corpus) -> dict[str, str]:
     versions = segment.versions() if entry.kind == "natural" else {}
     if isinstance(entry, HuggingFaceCorpus):
-        versions = {**versions, "datasets": metadata.version("datasets")}
+        versions = {**versions, "datasets": str(version_of("datasets"))}
     return versions
 
 
