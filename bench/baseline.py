@@ -59,7 +59,7 @@ def render(snapshot: Snapshot) -> str:
         "tokenizers": {name: asdict(t) for name, t in snapshot.tokenizers.items()},
         "slices": {_path(*place): asdict(facts) for place, facts in snapshot.slices.items()},
         "metrics": {name: asdict(facts) for name, facts in snapshot.metrics.items()},
-        "values": {_key_path(key): _plain(value) for key, value in snapshot.values.items()},
+        "values": {key_path(key): _plain(value) for key, value in snapshot.values.items()},
     }
     lines = [f" {_json(name)}: {_json(value)}," for name, value in head.items()]
     for block, entries in blocks.items():
@@ -104,11 +104,17 @@ def _unescape(part: str) -> str | None:
     return part.replace("%2A", "*").replace("%2F", "/").replace("%25", "%")
 
 
-def _key_path(key: Key) -> str:
+def key_path(key: Key) -> str:
+    """Return what a baseline calls a value."""
     return _path(key.tokenizer, key.corpus, key.language, key.name)
 
 
-def _parse_key(path: str) -> Key:
+def parse_key(path: str) -> Key:
+    """Return the key that `key_path` wrote.
+
+    >>> parse_key("gpt2 / web / * / round_trip[class=exact]")
+    Key(tokenizer='gpt2', corpus='web', language=None, metric='round_trip', label='class=exact')
+    """
     tokenizer, corpus, language, name = (_unescape(part) for part in path.split(" / "))
     metric, _, label = str(name).partition("[")
     return Key(tokenizer, corpus, language, metric, label.removesuffix("]"))
@@ -154,7 +160,7 @@ def _snapshot(document: Mapping[str, Any], name: str) -> Snapshot:
         slices=slices,
         tokenizers={n: TokenizerIdentity(**t) for n, t in document["tokenizers"].items()},
         metrics={n: MetricFacts(**m) for n, m in document["metrics"].items()},
-        values={_parse_key(path): _value(v) for path, v in document["values"].items()},
+        values={parse_key(path): _value(v) for path, v in document["values"].items()},
     )
 
 
