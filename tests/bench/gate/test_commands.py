@@ -38,7 +38,7 @@ def test_the_same_again_passes(gated: tuple[Path, Path]) -> None:
 def test_a_changed_merge_fails_with_exit_code_1(
     gated: tuple[Path, Path], measure_bpe: MeasureBpe
 ) -> None:
-    config, run = gated
+    _, run = gated
     changed = measure_bpe("other", tokenizers={"bpe": WITHOUT_THE}).folder
     done = tokbench("compare", run, changed)
     assert done.exit_code == 1

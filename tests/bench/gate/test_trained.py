@@ -14,7 +14,7 @@ from bench.sides import compare_sides, side_of
 
 def config(data: Path) -> dict[str, Any]:
     file = str(data / "corpora" / "flores200" / "eng_Latn.parquet")
-    corpus = {"source": "files", "language": "eng_Latn", "files": file, "id": "id"}
+    corpus = {"source": "files", "language": "eng_Latn", "path": file, "id": "id"}
     trained = {"trainer": "tokenizers_wordpiece", "corpus": "flores", "vocab_size": 2000}
     return {
         "corpora": {"flores": {**corpus, "limit": {"rows": 400}}},
