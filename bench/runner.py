@@ -51,6 +51,7 @@ from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
 from bench.timing import Contest, Sample
 from bench.training import Trained
 from bench.training import stored as stored_model
+from bench.vocabulary_table import kept_vocabulary
 from bench.worker import CellTask, forget_tokenizers
 
 
@@ -109,7 +110,8 @@ def _run(
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
     noisy, samples, untimed = _time(config, tallies, sources, slices, progress, watch)
     progress.step("writing results")
-    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
+    kept = _vocabularies(folder, tallies) if config.run.keep_ids else {}
+    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples, kept)
     write_json(
         folder / "environment.json",
         {
@@ -430,11 +432,13 @@ def _write(
     findings: Sequence[Finding],
     noisy: Sequence[Measurement],
     samples: Sequence[Sample],
+    vocabularies: Mapping[str, pa.Table],
 ) -> None:
     tables = {
         "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
         "findings.parquet": table_of(finding_rows(findings), FINDINGS),
         **_documents(tallies),
+        **vocabularies,
     }
     for name, table in tables.items():
         write_parquet(folder / name, table)
@@ -445,6 +449,17 @@ def _write(
             folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples])
         )
     write_json(folder / "run.json", _run_json(config, plan, tallies, slices, tables))
+
+
+def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
+    """Return what the workers kept of each vocabulary whose ids are kept."""
+    counted = dict.fromkeys(cell.key.tokenizer for cell in tallies.counted())
+    return {
+        f"vocabulary/{name}.parquet": kept_vocabulary(
+            folder / "cells" / name, tallies.tokenizers[name].fingerprint
+        )
+        for name in counted
+    }
 
 
 def _documents(tallies: Tallies) -> dict[str, pa.Table]:

@@ -26,6 +26,7 @@ from bench.pool import Loss, Settle, TryAgain
 from bench.results import read_cell, write_cell
 from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+from bench.vocabulary_table import keep_vocabulary
 
 PART_BATCHES = 8
 """Record batches (about 1 MiB each) in one part of a cell."""
@@ -147,9 +148,12 @@ def count_cell(task: CellTask) -> CellOutcome:
             "keep_ids": str(task.keep_ids),
             "batches": f"{task.first}:{task.stop}",
         }
-        reused = read_cell(task.path, task.key, identity) is not None
+        stored = read_cell(task.path, task.key, identity)
+        reused = stored is not None
+        tally = _count(task, tokenizer, watch) if stored is None else stored.tally
+        if task.keep_ids:
+            keep_vocabulary(task.path, tokenizer, tally)
         if not reused:
-            tally = _count(task, tokenizer, watch)
             write_cell(task.path, Cell(key=task.key, status="ok", tally=tally), identity)
     except ResultsError:  # the disk is full, or the like: no cell could be kept
         raise
