@@ -43,7 +43,7 @@ Call = Callable[[], object]
 
 @pytest.fixture(autouse=True)
 def _only_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not request.config.getoption("benchmark_only"):
+    if not request.config.getoption("benchmark_only", default=False):
         pytest.skip("speed is measured only with --benchmark-only")
     if not DATA.is_dir():
         pytest.skip(f"no test data at {DATA}; set TOKBENCH_DATA to its folder")
