@@ -130,9 +130,14 @@ def load_config(
         run=run,
         tokenizers=entries,
         suites=suites,
-        path=shown or str(path),
+        path=_readable(shown or str(path)),
         folder=Path(path).resolve().parent,
     )
+
+
+def _readable(path: str) -> str:
+    """Return a path that can be stored as UTF-8, whatever bytes a file name is made of."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _explain(where: ConfigFile, error: ValidationError, prefix: Loc, model: Any) -> str:

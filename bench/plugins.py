@@ -163,10 +163,10 @@ def find(kind: type[P], name: str) -> type[P]:
     entry = _only_entry(kind, name)
     try:
         plugin = entry.load()
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise PluginError(
-            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: {exc}; "
-            "fix or uninstall the package that provides it"
+            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: "
+            f"{type(exc).__name__}: {exc}; fix or uninstall the package that provides it"
         ) from exc
     if not (isinstance(plugin, type) and issubclass(plugin, kind)):
         raise PluginError(

@@ -54,6 +54,10 @@ class Greedy:
     def byte_exact(self) -> bool:
         return not self.unknown and not self.lowercase
 
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        return {} if self.unknown else {"<end>": 256}
+
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         return self.encode_batch_with_offsets(texts)[0]
 
