@@ -47,10 +47,6 @@ class Greedy:
         object.__setattr__(self, "fingerprint", parts)
 
     @property
-    def special_tokens(self) -> dict[str, int]:
-        return {} if self.unknown else {"<end>": 256}
-
-    @property
     def byte_exact(self) -> bool:
         return not self.unknown and not self.lowercase
 
