@@ -107,7 +107,7 @@ def take_turns(prepare: Sequence[Callable[[], Call]], rounds: int = ROUNDS) -> l
 
 
 def our_tokenizer(name: str) -> Tokenizer:
-    plugin = find(TokenizerPlugin, "byte_bpe")  # type: ignore[type-abstract]
+    plugin = find(TokenizerPlugin, "byte_bpe")
     options = {"file": ENCODINGS[name][1], "format": "tiktoken", "pre_tokenization": name}
     return plugin.model_validate(options).load(LoadContext(folder=CACHE))
 
@@ -165,7 +165,7 @@ def training_text(n_bytes: int) -> list[str]:
 
 
 def our_trainer(options: dict[str, object]) -> TrainerPlugin:
-    plugin = find(TrainerPlugin, "byte_bpe")  # type: ignore[type-abstract]
+    plugin = find(TrainerPlugin, "byte_bpe")
     return plugin.model_validate(options)
 
 
