@@ -21,11 +21,12 @@ from bench.config import Config, TrainEntry
 from bench.corpora import AnyCorpus, Corpus
 from bench.environment import Stopwatch, describe, library_versions
 from bench.errors import InputError, Refusal, ResultsError, TokbenchError
+from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
 from bench.plan import Plan, make_plan
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 from bench.results import (
     FINDINGS,
     MEASUREMENTS,
@@ -93,6 +94,9 @@ def run(
     counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
     tallies = _tallies(config, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
+    answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
+    measurements += answers
+    findings += told
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
@@ -101,12 +105,18 @@ def run(
     _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
     write_json(
         folder / "environment.json",
-        {**describe(started), "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()}},
+        {
+            **describe(started),
+            "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+            "asked": asked,
+        },
     )
     results = load_results(folder)
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
-    return RunOutcome(results=results, problems=_problems(tallies, inputs.findings))
+    problems = _problems(tallies, inputs.findings)
+    problems += [f"suite {f.suite}: {f.message}" for f in told if f.kind == "failure"]
+    return RunOutcome(results=results, problems=problems)
 
 
 def choose_folder(output: Path, plan: Plan, *, new: bool) -> Path:
@@ -321,6 +331,26 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
                 else:
                     measurements.append(item)
     return measurements, findings
+
+
+def _ask(
+    config: Config,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+    progress: Progress,
+    watch: Stopwatch,
+) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
+    suites = {name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)}
+    examination = Examination(
+        tallies=tallies,
+        slices=slices,
+        sources=sources,
+        seed=config.run.seed,
+        progress=progress.step,
+        watch=watch,
+    )
+    return examine(suites, examination)
 
 
 def _failure(cell: Cell) -> Finding:
