@@ -20,7 +20,16 @@ from bench.encode import Encoded, flatten, is_library_failure
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError, TokenizerError
 from bench.loading import TokenizerSource
-from bench.model import Finding, HasOffsets, Ids, IntArray, Measurement, Span, Tokenizer
+from bench.model import (
+    Finding,
+    HasOffsets,
+    HasSpecialTokens,
+    Ids,
+    IntArray,
+    Measurement,
+    Span,
+    Tokenizer,
+)
 from bench.plugins import TokenizerSuite
 from bench.slices import Slice, SliceBatch
 from bench.tally import Tallies
@@ -63,6 +72,12 @@ class Subject:
     key: str
     tokenizer: Tokenizer
     asked: Asked = field(default_factory=Asked)
+
+    @property
+    def spellings(self) -> frozenset[str]:
+        """How its special tokens are spelled; empty where it does not say."""
+        known = isinstance(self.tokenizer, HasSpecialTokens)
+        return frozenset(self.tokenizer.special_tokens) - {""} if known else frozenset()
 
     def ids(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the ids of each text, or in their place what the library failed with."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bench.errors import UsageError
 from bench.examine import Examination, Subject
@@ -87,6 +87,15 @@ class Pair(BaseModel):
     expected_documents: tuple[str, ...] = ()
     """Ids of documents that may differ for any reason."""
 
+    @field_validator("expected")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = (*CHANGES, *OTHER_REASONS)
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{name!r} is no explanation; there are: {', '.join(known)}")
+        return names
+
 
 class Differential(TokenizerSuite):
     """Compare pairs of tokenizers over every corpus of the run and over seeded hard strings."""
@@ -117,13 +126,6 @@ def _check(pair: Pair, examination: Examination) -> None:
             raise UsageError(
                 f"suites.differential.pairs: no tokenizer {key!r} was loaded in this run; "
                 f"there are: {known}"
-            )
-    known_reasons = (*CHANGES, *OTHER_REASONS)
-    for reason in pair.expected:
-        if reason not in known_reasons:
-            raise UsageError(
-                f"suites.differential.pairs: {reason!r} is no explanation; "
-                f"there are: {', '.join(known_reasons)}"
             )
 
 
@@ -163,7 +165,7 @@ class Comparison:
 
     def _spells_special(self, text: str) -> bool:
         subjects = (self.first, self.second)
-        return any(s in text for one in subjects for s in one.tokenizer.vocabulary.special_spellings)
+        return any(s in text for one in subjects for s in one.spellings)
 
     def reason(self, explanation: str) -> str:
         """Say an explanation in words."""
@@ -214,9 +216,7 @@ class Differences:
             self.examples[explanation] = text, document_id
 
 
-def _corpora(
-    examination: Examination, comparison: Comparison
-) -> Iterator[Measurement | Finding]:
+def _corpora(examination: Examination, comparison: Comparison) -> Iterator[Measurement | Finding]:
     for cell in examination.tallies.counted():
         pair, key = comparison.pair, cell.key
         other = examination.tallies.cells.get(CellKey(pair.second, key.corpus, key.language))
@@ -246,10 +246,7 @@ def _suspects(cell: Cell, other: Cell, pair: Pair) -> tuple[IntArray, int]:
 
 
 def _fuzz(comparison: Comparison, seed: int, n: int) -> Iterator[Measurement | Finding]:
-    spellings = sorted(
-        comparison.first.tokenizer.vocabulary.special_spellings
-        | comparison.second.tokenizer.vocabulary.special_spellings
-    )
+    spellings = sorted(comparison.first.spellings | comparison.second.spellings)
     texts = fuzz(seed, n, spellings)
     found = Differences()
     for one, differs in zip(texts, comparison.differs([t.text for t in texts]), strict=True):

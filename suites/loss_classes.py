@@ -66,7 +66,7 @@ class Manner:
         }
         return cls(
             unknown=written[0] or None if isinstance(written, tuple) else None,
-            spellings=frozenset(s for s in added | vocabulary.special_spellings if s),
+            spellings=frozenset(added - {""}) | subject.spellings,
         )
 
 
