@@ -117,8 +117,8 @@ def completions(content: bytes, known: AbstractSet[bytes] = frozenset()) -> list
 
     Characters that are no entry themselves come first: the others would be taken whole.
 
-    >>> "é" in completions(b"\\xc3"), "é" in completions(b"\\xa9")
-    (True, True)
+    >>> completions(b"\xc3")[0], completions(b"\xa9x")[0]
+    ('À', '©x')
     >>> completions(b"\\xff")
     []
     """
