@@ -27,7 +27,6 @@ from bench.model import (
     Ids,
     IntArray,
     Measurement,
-    Span,
     Tokenizer,
 )
 from bench.plugins import TokenizerSuite
@@ -76,8 +75,9 @@ class Subject:
     @property
     def spellings(self) -> frozenset[str]:
         """How its special tokens are spelled; empty where it does not say."""
-        known = isinstance(self.tokenizer, HasSpecialTokens)
-        return frozenset(self.tokenizer.special_tokens) - {""} if known else frozenset()
+        if not isinstance(self.tokenizer, HasSpecialTokens):
+            return frozenset()
+        return frozenset(self.tokenizer.special_tokens) - {""}
 
     def ids(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the ids of each text, or in their place what the library failed with."""

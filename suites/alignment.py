@@ -37,7 +37,7 @@ def spots(before: str, after: str) -> list[Spot]:
     """
     tail = _common_tail(before, after)
     a, b = before[: len(before) - tail], after[: len(after) - tail]
-    found = []
+    found: list[Spot] = []
     i = j = 0
     while True:
         same = _common_head(a, i, b, j)

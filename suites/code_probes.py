@@ -266,8 +266,9 @@ def _indentation(subject: Subject, code: CodeText, tokens: IntArray) -> Measurem
     last = np.searchsorted(tokens[:, 0], code.indents[:, 1], "left")
     n_tokens = int((last - first).sum())
     value = n_tokens / code.levels if code.levels and n_tokens else None
-    detail = "no token stands for indentation: it is lost" if code.levels else "no line is indented"
-    detail = None if value is not None else detail
+    detail = None
+    if value is None:
+        detail = "no token stands for indentation" if code.levels else "no line is indented"
     params: dict[str, object] = {"unit_of_n": "levels"}
     return _one(subject, code, INDENT_LEVEL, value, code.levels, params, detail)
 

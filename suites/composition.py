@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 
 from bench.model import Vocabulary
 
@@ -70,7 +70,7 @@ def _category(text: str) -> str:
     return "punctuation" if kinds <= {"P", "S"} else "mixed"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kind(character: str) -> str:
     return unicodedata.category(character)[0]
 

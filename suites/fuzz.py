@@ -85,7 +85,7 @@ def _scripts(rng: random.Random) -> str:
 
 def _any_scalar(rng: random.Random) -> str:
     """Any code point, assigned or not, private or not, but no surrogate and no noncharacter."""
-    found = []
+    found: list[str] = []
     while len(found) < 12:
         code = rng.choice((rng.randint(0x80, 0xFFFD), rng.randint(0x10000, 0x10FFFC)))
         if not (0xD800 <= code <= 0xDFFF or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE):
@@ -143,8 +143,9 @@ def _control(rng: random.Random) -> str:
 
 
 def _long_run(rng: random.Random) -> str:
-    character = rng.choice((*" \n\t=-.aA0あ字", "🙂", "\u0301", "\u200d"))
-    return character * rng.choice((99, 100, 101, 255, 1000, 2000)) + rng.choice(("", "x", " x"))
+    character: str = rng.choice((*" \n\t=-.aA0あ字", "🙂", "\u0301", "\u200d"))
+    length: int = rng.choice((99, 100, 101, 255, 1000, 2000))
+    return character * length + rng.choice(("", "x", " x"))
 
 
 def _ranges(rng: random.Random, ranges: Sequence[tuple[int, int]], n: int) -> str:

@@ -6,7 +6,7 @@ Everything is fixed or drawn from the run's seed, so that every tokenizer gets t
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 NUMBERS_EACH = 50
 MAX_DIGITS = 12
@@ -33,7 +33,7 @@ CASED = (
     "winter", "doctor", "music", "station", "window", "yellow", "kitchen", "market", "button",
     "number", "garden",
 )  # fmt: skip
-VARIANTS = {
+VARIANTS: Mapping[str, Callable[[str], str]] = {
     "lower": str.lower,
     "title": str.title,
     "upper": str.upper,

@@ -119,7 +119,7 @@ def completions(content: bytes, known: AbstractSet[bytes] = frozenset()) -> list
 
     >>> completions(b"\xc3")[0], completions(b"\xa9x")[0]
     ('À', '©x')
-    >>> completions(b"\\xff")
+    >>> completions(b"\xff")
     []
     """
     start, middle, end = _split(content)

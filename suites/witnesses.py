@@ -280,7 +280,7 @@ def _fuzz_shares(
     exact = np.array([trip.exact for trip in trips])
     for category in dict.fromkeys(one.category for one in texts):
         mine = exact[categories == category]
-        params = {"category": category, "unit_of_n": "strings"}
+        params: dict[str, object] = {"category": category, "unit_of_n": "strings"}
         yield _of_tokenizer(subject, FUZZ, float(mine.mean()), len(mine), params)
 
 
