@@ -79,6 +79,8 @@ def _first_without(text: str, size: int, fails: Fails) -> str | None:
 
 def _plainer(text: str, fails: Fails) -> str:
     """Put a plain letter in place of each character that the failure does not need."""
+    if text != PLAIN * len(text) and fails([PLAIN * len(text)])[0]:
+        return PLAIN * len(text)
     for at, character in enumerate(text[:MAX_CANDIDATES]):
         if character != PLAIN:
             candidate = text[:at] + PLAIN + text[at + 1 :]
