@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from bench.model import Finding, IntArray, Measurement, MetricSpec
+from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import CountsSuite
-from bench.tally import Tallies
+from bench.tally import Cell, Tallies
 
 VOCABULARY_UTILIZATION = MetricSpec(
     name="vocabulary_utilization",
@@ -27,30 +27,21 @@ class Information(CountsSuite):
 
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
         """Return the share of entries seen in every cell and in each corpus."""
-        seen: dict[tuple[str, str], list[IntArray]] = {}
-        tokens: dict[tuple[str, str], int] = {}
+        groups: dict[tuple[str, str], list[Cell]] = {}
         for cell in tallies.counted():
-            key = cell.key.tokenizer, cell.key.corpus
-            seen.setdefault(key, []).append(cell.tally.histogram_ids)
-            n_tokens = int(cell.tally.histogram_counts.sum())
-            tokens[key] = tokens.get(key, 0) + n_tokens
-            yield _utilization(tallies, *key, cell.key.language, cell.tally.histogram_ids, n_tokens)
-        for (tokenizer, corpus), ids in seen.items():
-            distinct = np.unique(np.concatenate(ids))
-            yield _utilization(
-                tallies, tokenizer, corpus, None, distinct, tokens[tokenizer, corpus]
-            )
+            groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)
+            yield _utilization(tallies, [cell], cell.key.language)
+        for cells in groups.values():
+            yield _utilization(tallies, cells, None)
 
 
-def _utilization(
-    tallies: Tallies,
-    tokenizer: str,
-    corpus: str,
-    language: str | None,
-    distinct: IntArray,
-    n_tokens: int,
-) -> Measurement:
+def _utilization(tallies: Tallies, cells: Sequence[Cell], language: str | None) -> Measurement:
+    """Measure what several cells of one tokenizer and corpus have seen together."""
+    tokenizer, corpus, _ = cells[0].key
     facts = tallies.tokenizers[tokenizer]
+    distinct = np.unique(np.concatenate([cell.tally.histogram_ids for cell in cells]))
+    n_tokens = sum(int(cell.tally.histogram_counts.sum()) for cell in cells)
+    partial = next((cell for cell in cells if cell.status == "partial"), None)
     entries = facts.n_entries - facts.n_special
     special = np.isin(distinct, np.array(facts.special_ids, np.int64)) if facts.special_ids else 0
     n_seen = len(distinct) - int(np.sum(special))
@@ -63,5 +54,7 @@ def _utilization(
         value=n_seen / entries if entries else None,
         n=n_tokens,
         params={"unit_of_n": "tokens", "seen": n_seen, "entries": entries},
-        detail=None if entries else "the vocabulary has no entries that are not special",
+        status="partial" if partial else "ok",
+        detail=(partial and partial.detail)
+        or (None if entries else "the vocabulary has no entries that are not special"),
     )

@@ -112,12 +112,15 @@ def _ratio(
         top, bottom, n = cell.tally.total(column), pivot.tally.total(column), cell.tally.n
         interval = tallies.resampling.ratio(cell, column, pivot, column)
         return (top / bottom if bottom else None), interval, n
-    _, mine, theirs = np.intersect1d(
+    rows, mine, theirs = np.intersect1d(
         cell.tally.rows, pivot.tally.rows, assume_unique=True, return_indices=True
     )
     numerator = cell.tally.documents[column][mine].astype(np.float64)
     denominator = pivot.tally.documents[column][theirs].astype(np.float64)
-    value, interval = tallies.resampling.paired_ratio(cell.key.corpus, numerator, denominator)
+    unit = tallies.resampling.units(cell.key.corpus, cell.key.language).of_document[rows]
+    value, interval = tallies.resampling.paired_ratio(
+        cell.key.corpus, numerator, denominator, unit=unit
+    )
     return value, interval, len(mine)
 
 
