@@ -172,6 +172,7 @@ class Counter:
         return {
             "bytes": np.diff(batch.offsets),
             "characters": batch.characters,
+            "graphemes": batch.graphemes,
             "tokens": encoded.lengths,
             "unknown": counted(vocabulary.is_unknown, bool(vocabulary.unknown_ids)),
             "byte_fallback": counted(
@@ -243,6 +244,7 @@ def part_of(batch: SliceBatch, start: int, stop: int) -> SliceBatch:
         buffer=batch.buffer[first:last],
         offsets=batch.offsets[start : stop + 1] - first,
         characters=batch.characters[start:stop],
+        graphemes=batch.graphemes[start:stop],
         **words,
     )
 

@@ -80,6 +80,7 @@ FINDINGS = pa.schema(
 _COUNTS = (
     "bytes",
     "characters",
+    "graphemes",
     "words",
     "tokens",
     "unknown",

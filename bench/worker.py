@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError
@@ -60,6 +61,7 @@ def count_cell(task: CellTask) -> CellOutcome:
             "corpus_sha256": task.slice.meta.sha256,
             "keep_ids": str(task.keep_ids),
         }
+        _keep_contents(task, tokenizer, watch)
         reused = read_cell(task.path, task.key, identity) is not None
         if not reused:
             cell = _count(task, tokenizer, watch)
@@ -83,6 +85,27 @@ def count_cell(task: CellTask) -> CellOutcome:
         seconds=watch.stop(),
         process=os.getpid(),
     )
+
+
+_kept: dict[Path, str] = {}
+"""Where this process wrote contents last, and of which tokenizer."""
+
+
+def contents_path(task_path: Path) -> Path:
+    """Return where the contents of a cell's tokenizer are, beside its cells."""
+    return task_path.parent.parent / CONTENTS
+
+
+def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
+    """Write what the ids stand for, once per tokenizer and run folder."""
+    path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
+    if _kept.get(path) == fingerprint and path.exists():
+        return
+    with watch.section("load"):
+        if read_contents(path, fingerprint) is None:
+            write_contents(path, Contents.of(tokenizer.vocabulary), fingerprint)
+        _kept.clear()
+        _kept[path] = fingerprint
 
 
 def _load(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
