@@ -261,6 +261,8 @@ def _advice(item: Any, model: Any) -> str:
         return f"unknown key{suggest(str(item['loc'][-1]), known)}"
     if kind == "missing":
         return "is missing"
+    if kind in ("corpus", "text_expected", "twice", "sample", "trust_remote_code", "value_error"):
+        return str(item["msg"]).removeprefix("Value error, ")
     if kind == "string_type":
         return f"must be text, got {_shown(given)}; write it in quotes if it is meant as text"
     return f"{item['msg']}, got {_shown(given)}" if given is not None else str(item["msg"])

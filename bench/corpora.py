@@ -176,10 +176,10 @@ class Corpus(_Entry):
     @model_validator(mode="after")
     def _check(self) -> Self:
         for problem in (
+            self._source_problem(),
             _languages_problem(self),
             _pivot_problem(self),
             _sample_problem(self),
-            self._source_problem(),
         ):
             if problem:
                 # the text may hold braces, which a message template would read as fields

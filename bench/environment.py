@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,16 @@ class Stopwatch:
 
 def library_versions(names: Sequence[str] = LIBRARIES) -> dict[str, str]:
     """Return the version of each installed library."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found for name in names if (found := version_of(name)) is not None}
+
+
+@cache
+def version_of(name: str) -> str | None:
+    """Return the installed version of a library; reading it takes milliseconds, so it is kept."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def describe(started: datetime) -> dict[str, Any]:

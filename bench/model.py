@@ -47,8 +47,6 @@ class Vocabulary:
     """Added tokens that are content: matched in any text before the model sees it."""
     hole_ids: frozenset[int] = frozenset()
     """Ids below the highest that no entry has."""
-    special_spellings: frozenset[str] = frozenset()
-    """How special tokens are spelled, to count documents that spell one."""
 
     @property
     def n_ids(self) -> int:
@@ -201,6 +199,15 @@ class HasOffsets(Protocol):
         self, texts: Sequence[str]
     ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
         """Return ids as `encode_batch` does, and one (start, end) in code points per token."""
+
+
+@runtime_checkable
+class HasSpecialTokens(Protocol):
+    """Optional: a tokenizer that knows how its special tokens are spelled."""
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Id by spelling; documents that contain one are counted."""
 
 
 Direction = Literal["higher", "lower", "none"]

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,13 +67,13 @@ def source_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> 
 
 def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
     """Return the files that a path or glob stands for, and how to call each; sorted per glob."""
+    if (exact := folder / Path(written).expanduser()).is_file():
+        return [(exact, written)]
     parts = PurePosixPath(written).parts
     plain = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
     base = folder / Path(*parts[:plain]).expanduser()
     if plain == len(parts):
-        if not base.is_file():
-            raise CorpusError(f"there is no file {written!r}; paths start from the config's folder")
-        return [(base, written)]
+        raise CorpusError(f"there is no file {written!r}; paths start from the config's folder")
     matches = sorted(path for path in base.glob(str(Path(*parts[plain:]))) if path.is_file())
     if not matches:
         raise CorpusError(f"no file matches {written!r}; paths start from the config's folder")
@@ -262,7 +261,7 @@ def _json_object(line: str, file: SourceFile, number: int) -> dict[str, Any]:
 def _read_csv(file: SourceFile, entry: Corpus) -> Iterator[Row]:
     delimiter = entry.delimiter if isinstance(entry, FilesCorpus) else None
     # the module's limit of 131,072 characters a cell is less than many documents have
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(2**31 - 1)
     cells = csv.reader(_lines(file), delimiter=delimiter or _usual_delimiter(file), strict=True)
     try:
         header = next(cells, [])

@@ -49,22 +49,20 @@ def judge(
     watch: Stopwatch,
 ) -> Verdict:
     """Compare what came back with what went in; the first document of each class is a witness."""
-    kinds = np.fromiter(
-        (
-            EXACT if before == after else classify(before, after)
-            for before, after in zip(batch.texts, decoded, strict=True)
-        ),
-        np.int64,
-        len(batch.texts),
-    )
+    kinds = np.full(len(batch.texts), EXACT, np.int64)
     lost = {cause: np.zeros(len(batch.texts), np.int64) for cause in LOSS_CAUSES}
+    if batch.texts == decoded:
+        return Verdict(kinds=kinds, lost=lost, findings=())
+    for i, (before, after) in enumerate(zip(batch.texts, decoded, strict=True)):
+        if before != after:
+            kinds[i] = classify(before, after)
     suspects = np.flatnonzero(kinds == LOSSY)
     if suspects.size:
-        unknown = tokenizer.vocabulary.is_unknown[encoded.ids]
-        before, after = _without_unknown(
+        unknown = tokenizer.vocabulary.is_unknown.take(encoded.index)
+        texts, kept = _without_unknown(
             tokenizer, batch, returned, encoded, decoded, boundaries, suspects, unknown, lost, watch
         )
-        _add_lost_characters(before, after, suspects, lost)
+        _add_lost_characters(texts, kept, suspects, lost)
     return Verdict(
         kinds=kinds,
         lost=lost,

@@ -92,7 +92,8 @@ def run(
     slices = inputs.slices()
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
-    tallies = _tallies(config, folder, counted, slices, inputs.refusals)
+    with watch.section("corpus"):  # document ids are read from the slices
+        tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
@@ -442,6 +443,15 @@ def _run_json(
         },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
         "versions": library_versions(),
+        "metrics": {
+            spec.name: {
+                "unit": spec.unit,
+                "direction": spec.direction,
+                "definition": spec.definition,
+            }
+            for suite in config.suites.values()
+            for spec in suite.metrics
+        },
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
         "corpora": corpora,
         "cells": [

@@ -67,11 +67,12 @@ def word_spans(texts: Sequence[str]) -> WordSpans:
     joined = "\n".join(texts)
     points = _code_points(joined)
     begin, end = _word_pieces(joined, points)
-    text_of_word, first = _text_of(begin, texts)
-    lead = np.maximum(_white_space_starts(points)[begin], first[text_of_word])
-    # One more position than characters, so that the end of the text has one too.
-    byte_of = np.concatenate(([0], np.cumsum(_utf8_lengths(points))))
-    first_byte = byte_of[first[text_of_word]]
+    first = _first_characters(texts)
+    text_of_word = np.searchsorted(first, begin, side="right") - 1
+    first_of_word = first[text_of_word]
+    lead = np.maximum(_white_space_starts(points)[begin], first_of_word)
+    byte_of = _byte_positions(points)
+    first_byte = byte_of[first_of_word]
     counts = np.bincount(text_of_word, minlength=len(texts))
     return WordSpans(
         starts=byte_of[begin] - first_byte,
@@ -83,37 +84,44 @@ def word_spans(texts: Sequence[str]) -> WordSpans:
 
 def _word_pieces(text: str, points: CodePoints) -> tuple[IntArray, IntArray]:
     """Return first and one-past-last character of every piece with a letter or a digit."""
+    if not text:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     pieces = _word_boundary().split(text)
-    edges = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
-    begin, end = np.concatenate(([0], edges[:-1])), edges
-    seen = np.concatenate(([0], np.cumsum(_is_alphanumeric()[points], dtype=np.int64)))
-    is_word = seen[end] > seen[begin]
+    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    lengths = lengths[
+        lengths > 0
+    ]  # the text's own ends are boundaries with nothing before or after
+    end = np.cumsum(lengths)
+    begin = end - lengths
+    is_word = np.logical_or.reduceat(_is_alphanumeric()[points], begin)
     return begin[is_word], end[is_word]
 
 
-def _text_of(begin: IntArray, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """Return the text each position lies in, and each text's first character in the joined one."""
+def _first_characters(texts: Sequence[str]) -> IntArray:
+    """Return where each text begins when all are joined by one character; shape (texts,)."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    first = np.concatenate(([0], np.cumsum(lengths + 1)))[: len(texts)]
-    return np.searchsorted(first, begin, side="right") - 1, first
+    return np.concatenate(([0], np.cumsum(lengths + 1)))[: len(texts)]
 
 
 def _white_space_starts(points: CodePoints) -> IntArray:
     """Return for each character where the white space that ends just before it begins."""
-    position = np.arange(len(points), dtype=np.int64)
-    after_solid = np.where(_is_white_space()[points], 0, position + 1)
-    return np.concatenate(([0], np.maximum.accumulate(after_solid)[:-1])).astype(np.int64)
+    starts = np.arange(len(points), dtype=np.int64)
+    starts[1:][_is_white_space()[points[:-1]]] = 0
+    return np.maximum.accumulate(starts)
+
+
+def _byte_positions(points: CodePoints) -> IntArray:
+    """Return where each character begins in UTF-8, and where the last one ends; shape (n + 1,)."""
+    if not len(points) or points.max() < 0x80:
+        return np.arange(len(points) + 1, dtype=np.int64)
+    lengths = np.ones(len(points), np.uint8)
+    for limit in (0x80, 0x800, 0x10000):
+        lengths += points >= limit
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
 def _code_points(text: str) -> CodePoints:
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-
-
-def _utf8_lengths(points: CodePoints) -> IntArray:
-    lengths = np.ones(len(points), np.int64)
-    for limit in (0x80, 0x800, 0x10000):
-        lengths += points >= limit
-    return lengths
 
 
 def grapheme_counts(texts: Sequence[str]) -> IntArray:
@@ -166,6 +174,7 @@ def _listed(names: Sequence[str]) -> str:
 CODE_HAS_NO_WORDS = "words are not defined for code"
 
 
+@cache
 @cache
 def versions() -> dict[str, str]:
     """Return what decides the spans: the version of `regex` and of its Unicode data."""

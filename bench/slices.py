@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from bench import read_files, read_hub, segment, slice_build
 from bench.cache import cache_folder
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
+from bench.environment import version_of
 from bench.errors import CorpusError, Refusal
 from bench.slice_build import NoWatch, Watch
 from bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
@@ -118,7 +118,7 @@ def _local_files(entry: Any, key: str, folder: Path) -> list[tuple[str, str]]:
 def _versions(entry: Corpus) -> dict[str, str]:
     versions = segment.versions() if entry.kind == "natural" else {}
     if isinstance(entry, HuggingFaceCorpus):
-        versions = {**versions, "datasets": metadata.version("datasets")}
+        versions = {**versions, "datasets": str(version_of("datasets"))}
     return versions
 
 

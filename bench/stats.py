@@ -53,7 +53,7 @@ class Units:
     @property
     def n(self) -> int:
         """Units that are drawn."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     def totals(self, counts: npt.NDArray[np.int64]) -> FloatArray:
         """Add counts per document up to units; the last axis is documents."""

@@ -60,7 +60,7 @@ def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
     facts = _stored(folder)
     if facts is None:
         facts = _train(key, trainer, slices, folder, identity)
-    return Trained(source=_source(key, facts, folder), facts=facts)
+    return Trained(source=_source(key, facts, folder), facts={**facts, "corpus": entry.corpus})
 
 
 def _stored(folder: Path) -> dict[str, Any] | None:

@@ -44,8 +44,8 @@ class Boundaries:
         A space that the model put before the text is taken off the first token. Also returns
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
-        lengths = tokenizer.vocabulary.byte_lengths[encoded.ids]
-        if lengths.size and lengths.min() < 0:
+        lengths = tokenizer.vocabulary.byte_lengths.take(encoded.index)
+        if tokenizer.vocabulary.byte_lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)
         n_bytes = np.diff(batch.offsets)

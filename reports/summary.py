@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bench.console import table
+from bench.markup import count, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.markup import count, number, percent
 from reports.view import TokenizerSummary, View, summarize, verdicts
 
 

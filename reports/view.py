@@ -112,6 +112,15 @@ class View:
             if value is not None:
                 yield language, value
 
+    def pooled(self, share: str, tokenizer: str, corpus: str, *, over: str) -> float | None:
+        """Return a share over all languages: each language's weighted by its count of `over`."""
+        shares = dict(self.values(share, tokenizer, corpus))
+        counts = dict(self.values(over, tokenizer, corpus))
+        total = sum(counts[k] for k in shares if k in counts)
+        if not total:
+            return None
+        return sum(v * counts[k] for k, v in shares.items() if k in counts) / total
+
     def total(self, metric: str, tokenizer: str, corpus: str) -> int | None:
         """Add a count up over all languages; None when a language is missing."""
         values = dict(self.values(metric, tokenizer, corpus))
@@ -169,7 +178,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         first_in=sum(rank == 1 for rank in ranks.values()),
         ranked_in=len(ranks),
         exact=_weighted(view, corpus, tokenizer),
-        unk_rate=_pooled(view, corpus, tokenizer, "unk_rate", "tokens"),
+        unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
         lost_share=_pooled_bytes(view, corpus, tokenizer, lost),
         worst_lost=worst if worst and worst[1] > 0 else None,
         encode=view.value("encode_throughput", tokenizer, corpus),
@@ -187,19 +196,18 @@ def _weighted(view: View, corpus: str, tokenizer: str) -> float | None:
     return sum(row["params"]["documents"] for row in found) / n if n else None
 
 
-def _pooled(view: View, corpus: str, tokenizer: str, share: str, count: str) -> float | None:
-    shares = dict(view.values(share, tokenizer, corpus))
-    counts = dict(view.values(count, tokenizer, corpus))
-    total = sum(counts[k] for k in shares if k in counts)
-    return sum(v * counts[k] for k, v in shares.items() if k in counts) / total if total else None
-
-
 def _pooled_bytes(
     view: View, corpus: str, tokenizer: str, shares: dict[str, float]
 ) -> float | None:
     metas = view.corpora[corpus]
     total = sum(metas[k]["bytes"] for k in shares)
     return sum(v * metas[k]["bytes"] for k, v in shares.items()) / total if total else None
+
+
+def trained_on(view: View, tokenizer: str) -> set[str]:
+    """Return the corpora of this run that a tokenizer was trained on."""
+    trained = view.run["tokenizers"][tokenizer]["trained"]
+    return {trained["corpus"]} if trained else set()
 
 
 def verdicts(view: View) -> list[str]:
@@ -225,6 +233,13 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
             f"On {corpus}, {_and(names)} {_ranks(names)} first in {best[0].first_in} of "
             f"{len(languages)} languages (a first place can be shared)."
         ]
+    trained = [line.tokenizer for line in lines if corpus in trained_on(view, line.tokenizer)]
+    if trained:
+        were = "was" if len(trained) == 1 else "were"
+        sentences.append(
+            f"{_and(trained)} {were} trained on {corpus} itself, which flatters "
+            f"{'it' if len(trained) == 1 else 'them'} there."
+        )
     unranked = [
         f"{line.tokenizer} in {len(languages) - line.ranked_in} of {len(languages)}"
         for line in lines

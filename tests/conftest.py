@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet
@@ -42,13 +42,11 @@ def _folder(variable: str, name: str) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def cache(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test an empty cache folder."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("TOKBENCH_CACHE", str(folder))
-    yield folder
+    return folder
 
 
 LANGUAGES = (

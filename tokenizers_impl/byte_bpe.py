@@ -260,7 +260,10 @@ class ByteBPETokenizer:
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; bytes that are not UTF-8 become U+FFFD."""
         contents = self._contents
-        return [b"".join(map(contents.__getitem__, document)).decode("utf-8", "replace") for document in ids]
+        return [
+            b"".join(map(contents.__getitem__, document)).decode("utf-8", "replace")
+            for document in ids
+        ]
 
     @cached_property
     def _contents(self) -> dict[int, bytes]:
@@ -310,6 +313,8 @@ class ByteBPE(TokenizerPlugin):
         try:
             if self.pattern is not None:
                 return from_pattern(self.pattern)
-            return None if self.pre_tokenization is None else pre_tokenization(self.pre_tokenization)
+            return (
+                None if self.pre_tokenization is None else pre_tokenization(self.pre_tokenization)
+            )
         except ConfigError as exc:
             raise TokenizerError(f"byte_bpe {self.file!r}: {exc}") from exc

@@ -568,8 +568,12 @@ class _Merger:
             ranks = np.where(ranks == _NEVER, never, ranks << shift)
             flat_keys = keys.reshape(-1)
             flat_keys[gone * width + index] = never
-            flat_keys[here * width + index] = np.where(ranks[:width] == never, never, ranks[:width] | here)
-            flat_keys[before * width + index] = np.where(ranks[width:] == never, never, ranks[width:] | before)
+            flat_keys[here * width + index] = np.where(
+                ranks[:width] == never, never, ranks[:width] | here
+            )
+            flat_keys[before * width + index] = np.where(
+                ranks[width:] == never, never, ranks[width:] | before
+            )
         inner = inside[1:-1]
         out[at[1:-1][inner]] = token[1:-1][inner]
 

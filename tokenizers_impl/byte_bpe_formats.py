@@ -117,7 +117,9 @@ def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
         by_length[len(entry)].append(entry)
     for length in sorted(by_length.keys() - {0, 1}):
         # Inside an entry only shorter ones are joined, and their pairs are known by now.
-        found = {pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))}
+        found = {
+            pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))
+        }
         pairs |= found
     ordered = sorted(pairs.items(), key=lambda item: item[1])
     return [(ranks[left], ranks[right], rank) for (left, right), rank in ordered]
@@ -161,9 +163,7 @@ def write_rank_file(model: BytePairModel, path: Path) -> None:
     Read it with `tiktoken.load.load_tiktoken_bpe` and give the JSON's values to
     `tiktoken.Encoding`.
     """
-    lines = (
-        b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items()
-    )
+    lines = (b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items())
     _write(path, b"".join(lines))
     arguments = {
         "name": path.stem,
@@ -363,7 +363,12 @@ def _rule_json(spec: Mapping[str, Any] | None) -> PreTokenization:
     if len(steps) == 1:
         return PRE_TOKENIZATIONS["gpt2" if own_regex else "none"]
     split = steps[0]
-    if own_regex or split["behavior"] != "Isolated" or split["invert"] or "Regex" not in split["pattern"]:
+    if (
+        own_regex
+        or split["behavior"] != "Isolated"
+        or split["invert"]
+        or "Regex" not in split["pattern"]
+    ):
         raise TokenizerError("its Split is not an isolating regex; use type: huggingface")
     try:
         return from_pattern(split["pattern"]["Regex"], dialect="tokenizers")

@@ -438,9 +438,7 @@ class ByteBPETrainer(TrainerPlugin):
         """
         counted = count_pieces(texts, self._rule())
         wanted = max(self.vocab_size - 256 - len(self.special_tokens), 0)
-        merges = fast_merges(
-            counted.pieces, wanted, min_frequency=self.min_frequency, trace=trace
-        )
+        merges = fast_merges(counted.pieces, wanted, min_frequency=self.min_frequency, trace=trace)
         model = build_model(merges, self._rule(), self.special_tokens)
         _write_all(model, folder)
         reached = len(model.entries) + len(model.special_tokens)
@@ -486,9 +484,7 @@ def _write_all(model: BytePairModel, folder: Path) -> None:
     write_rank_file(model, folder / "ranks.tiktoken")
 
 
-def _facts(
-    model: BytePairModel, merges: Sequence[Learned], counted: PieceCounts
-) -> dict[str, Any]:
+def _facts(model: BytePairModel, merges: Sequence[Learned], counted: PieceCounts) -> dict[str, Any]:
     return {
         "n_merges": len(merges),
         "n_special": len(model.special_tokens),

@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
-from bench.model import BoolArray, Fingerprint, Ids, IntArray, Vocabulary
+from bench.model import BoolArray, Fingerprint, Ids, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 
 N_IDS = sys.maxunicode + 1
@@ -71,9 +72,9 @@ class _CodePointVocabulary(Vocabulary):
     """The same facts, by arithmetic in place of a walk over a million objects."""
 
     @cached_property
-    def byte_lengths(self) -> IntArray:
+    def byte_lengths(self) -> npt.NDArray[np.int32]:
         """Bytes of each id, -1 for surrogates; shape (n_ids,)."""
-        lengths = np.full(N_IDS, 4, np.int64)
+        lengths = np.full(N_IDS, 4, np.int32)
         for limit, length in ((0x10000, 3), (0x800, 2), (0x80, 1)):
             lengths[:limit] = length
         lengths[SURROGATES.start : SURROGATES.stop] = -1

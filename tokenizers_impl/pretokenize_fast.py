@@ -291,7 +291,9 @@ class _Marks:
         first = np.flatnonzero(self.start[at] & ~number[at - 1])
         offset = index - np.repeat(first, np.diff(np.append(first, len(at))))
         if self.rules.right:
-            length = np.repeat(np.diff(np.append(first, len(at))), np.diff(np.append(first, len(at))))
+            length = np.repeat(
+                np.diff(np.append(first, len(at))), np.diff(np.append(first, len(at)))
+            )
             offset -= length
         self.start[at[offset % size == 0]] = True
 

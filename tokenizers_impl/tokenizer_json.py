@@ -197,6 +197,7 @@ def vocabulary(spec: Spec, *, match_special: bool) -> Vocabulary:
         special_ids=frozenset(token.id for token in added if token.special),
         unknown_ids=frozenset() if unknown is None else frozenset({unknown}),
         byte_fallback_ids=frozenset(_byte_ids(spec, model_pieces)),
+        added_ids=frozenset(token.id for token in added if not token.special),
         hole_ids=frozenset(range(n_ids)) - known,
     )
 

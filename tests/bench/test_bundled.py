@@ -20,7 +20,3 @@ def test_every_bundled_text_can_be_a_corpus(make, entry, dataset) -> None:
 def test_an_unknown_ready_config_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match="no ready config is called 'quikc'"):
         bundled.config_path("quikc")
-
-
-def test_the_cache_folder_can_be_chosen(cache) -> None:
-    assert bundled.cache_folder() == cache

@@ -34,7 +34,7 @@ def test_flores_keys_are_49_languages(data_folder) -> None:
 
 @pytest.mark.parametrize("key", ["on", "y", "True", "english", "eng_Xxxx", ""])
 def test_a_key_that_is_no_language_asks_for_a_tag(key: str) -> None:
-    with pytest.raises(UsageError, match="is not a language code.*tag"):
+    with pytest.raises(UsageError, match=r"is not a language code.*tag"):
         resolve(key)
 
 

@@ -191,8 +191,15 @@ def test_a_glob_names_files_in_order(make, tmp_path) -> None:
     assert [source["path"] for source in one.meta.sources] == texts(one)
 
 
+def test_a_name_that_looks_like_a_glob_is_a_file_where_there_is_one(make, tmp_path) -> None:
+    write(tmp_path, "a[1].txt", "hello\n")
+    assert texts(make(source="files", path="a[1].txt")) == ["hello"]
+
+
 def test_a_missing_file_is_named_as_it_was_written(make) -> None:
-    with pytest.raises(CorpusError, match="corpus 'mine', language 'en': there is no file 'x.txt'"):
+    with pytest.raises(
+        CorpusError, match=r"corpus 'mine', language 'en': there is no file 'x\.txt'"
+    ):
         make(source="files", path="x.txt")
     with pytest.raises(CorpusError, match=r"no file matches 'y/\*\.txt'"):
         make(source="files", path="y/*.txt")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import CorpusError
-from bench.read_hub import _explain
+from bench.read_hub import _explain, _revision
 from bench.slices import Slice
 
 HUB = "huggingface"
@@ -89,7 +89,9 @@ def test_a_column_of_numbers_is_refused(make, dataset) -> None:
 
 def test_c2_no_config_is_chosen_silently(make, cases_folder) -> None:
     options = {"folder": cases_folder, "source": HUB, "path": "two_configs", "split": "train"}
-    with pytest.raises(CorpusError, match="several configs and none is chosen.*: en, nb; name one"):
+    with pytest.raises(
+        CorpusError, match=r"several configs and none is chosen.*: en, nb; name one"
+    ):
         make("no", **options)
     with pytest.raises(
         CorpusError, match=r"corpus 'mine', language 'fr': .* no config 'fr'.*en, nb"
@@ -101,7 +103,7 @@ def test_c2_no_config_is_chosen_silently(make, cases_folder) -> None:
 
 
 def test_c1_a_loading_script_is_refused_with_what_to_do(make, cases_folder) -> None:
-    with pytest.raises(CorpusError, match="corpus 'mine'.*made by a loading script.*Parquet"):
+    with pytest.raises(CorpusError, match=r"corpus 'mine'.*made by a loading script.*Parquet"):
         make(folder=cases_folder, source=HUB, path="script_only", split="train")
 
 
@@ -162,6 +164,12 @@ def test_an_unreachable_hub_is_called_so(make) -> None:
 def test_what_datasets_says_about_access_is_told_apart(entry, tmp_path, said, told) -> None:
     corpus = entry(source=HUB, path="a/b", language="en", revision="r")
     assert told in _explain(FileNotFoundError(said), corpus, "en", tmp_path)
+
+
+def test_the_resolved_revision_is_read_from_the_files_addresses() -> None:
+    commit = "0123456789abcdef" * 2 + "01234567"
+    assert _revision([f"hf://datasets/a/b@{commit}/x.parquet"]) == commit
+    assert _revision(["https://example.org/x.parquet"]) is None
 
 
 def test_messages_hold_neither_tokens_nor_places(make, dataset, monkeypatch) -> None:

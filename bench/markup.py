@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_MARKDOWN = set("\\`*_{}[]()#+-.!|<>&~^$:@")
-_SAFE_IN_WORDS = set("-.:()+")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "\\": "&#92;"})
+_MARKS = re.compile(
+    r"[`*\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=[\w+-]+:)|@(?=\w)|^[#+-](?= )"
+)
 
 
 def escape(text: str) -> str:
-    """Return text for a table cell or a paragraph: shown as it is, never read as markup.
+    """Return text for a Markdown cell or paragraph: shown as it is, never read as markup.
 
-    Control, format (bidi, zero-width) and unassigned characters, and spaces other than single
-    inner ones, are written as ``U+XXXX`` escapes.
+    Control, format (bidi, zero-width), private and unassigned characters are spelled out.
 
-    >>> escape("a|b"), escape("line\\nbreak"), escape("<b>"), escape("007")
-    ('a&#124;b', 'line\\\\\\\\u{A}break', '&lt;b&gt;', '007')
+    >>> escape("a|b `c` <i>"), escape("007"), escape("cl100k_base"), escape("x\\u200by")
+    ('a&#124;b &#96;c&#96; &lt;i&gt;', '007', 'cl100k_base', 'x&#92;u{200B}y')
     """
-    return "".join(_escape_character(c) for c in visible(text))
+    spelled = "".join(_spell(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+    return _MARKS.sub(lambda m: f"&#{ord(m[0])};", spelled.translate(_ENTITIES))
 
 
 def visible(text: str) -> str:
-    r"""Write what cannot be seen as an escape; other characters stay.
+    r"""Write every character so that it can be seen: spaces, control and format characters.
 
-    >>> visible("a\u200bb"), visible(" the"), visible("\x00")
-    ('a\\u{200B}b', '␣the', '\\u{0}')
+    Other text stays; a backslash is doubled, so that what is spelled out is told from text.
+
+    >>> print(visible(" the"), visible("a\u200bb"), visible("\x00"), visible("\\n"))
+    ␣the a\u{200B}b \u{0} \\n
     """
     return "".join(_visible_character(c) for c in text)
 
@@ -38,24 +43,18 @@ def _visible_character(c: str) -> str:
         return "\\\\"
     category = unicodedata.category(c)
     if category in _HIDDEN or category == "Zs":
-        return f"\\u{{{ord(c):X}}}"
-    if category[0] == "M":
-        return f"◌{c}" if unicodedata.combining(c) else c
-    return c
+        return _spell(c)
+    return f"◌{c}" if unicodedata.combining(c) else c
 
 
-def _escape_character(c: str) -> str:
-    if c in "&<>|`\"'":
-        return f"&{ {'&': 'amp', '<': 'lt', '>': 'gt'}.get(c) or f'#{ord(c)}' };"
-    if c in _MARKDOWN and c not in _SAFE_IN_WORDS:
-        return f"\\{c}"
-    return c
+def _spell(c: str) -> str:
+    return f"\\u{{{ord(c):X}}}"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
     """Return a Markdown table of cells that are already escaped; all but the first columns right.
 
-    >>> print(table(["name", "n"], [["a", "1"]]))
+    >>> print(markdown_table(["name", "n"], [["a", "1"]]))
     | name | n |
     | :--- | ---: |
     | a | 1 |
