@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -137,6 +137,22 @@ def load_config(
         path=shown or str(path),
         folder=Path(path).resolve().parent,
     )
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_options(path: str | Path, model: type[M]) -> M:
+    """Read a YAML file that holds the options of one thing, such as a cost model.
+
+    Raises `ConfigError` with file, line and column of every mistake.
+    """
+    document = _read(path)
+    try:
+        return model.model_validate(_plain(document))
+    except ValidationError as exc:
+        where = _Where(path=str(path), document=document)
+        raise ConfigError(where.explain(exc, (), model)) from exc
 
 
 def _read(path: str | Path) -> CommentedMap:

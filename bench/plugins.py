@@ -22,6 +22,7 @@ from bench.errors import PluginError
 from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
+    from bench.anchoring import Check
     from bench.results import Results
     from bench.tally import Tallies
     from bench.timing import Contest, Timed
@@ -108,6 +109,22 @@ class ReportPlugin(Plugin):
         raise NotImplementedError
 
 
+class AnchorPlugin(Plugin):
+    """A published figure and how to derive it again; its options are the protocol."""
+
+    citation: ClassVar[str] = ""
+    protocol: ClassVar[str] = ""
+    divergences: ClassVar[str] = ""
+    """Known ways in which the figure differs from what others would measure."""
+
+    def check(self, data: Path) -> Iterable[Check]:
+        """Yield every figure with what is measured from the user's data folder.
+
+        Raises `InputError` where the folder lacks what the anchor needs.
+        """
+        raise NotImplementedError
+
+
 P = TypeVar("P", bound=Plugin)
 
 GROUPS: Mapping[type[Plugin], str] = {
@@ -115,6 +132,7 @@ GROUPS: Mapping[type[Plugin], str] = {
     TrainerPlugin: "tokbench.trainers",
     SuitePlugin: "tokbench.suites",
     ReportPlugin: "tokbench.reports",
+    AnchorPlugin: "tokbench.anchors",
 }
 
 

@@ -125,7 +125,7 @@ def _code_points(text: str) -> CodePoints:
 
 
 def grapheme_counts(texts: Sequence[str]) -> IntArray:
-    """Return the extended grapheme clusters of each text: what readers take for characters.
+    r"""Return the extended grapheme clusters of each text: what readers take for characters.
 
     >>> grapheme_counts(["abc", "e\u0301", "👩‍👩‍👧", "\r\n", ""]).tolist()
     [3, 1, 1, 1, 0]
