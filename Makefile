@@ -1,7 +1,8 @@
-# `make check` runs everything that CI runs.
-PYTHON ?= python
+# `make check` runs everything that CI runs. It needs no activated environment: an environment in
+# .venv is used where there is one.
+PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test schema
+.PHONY: check format lint types imports test docs readme claims
 
 check: lint types imports test
 
@@ -16,11 +17,21 @@ lint:
 types:
 	$(PYTHON) -m mypy
 
+# import-linter is a console script only: `python -m importlinter.cli` would check nothing.
 imports:
-	$(PYTHON) -m importlinter.cli
+	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test:
 	$(PYTHON) -m pytest -q
 
-schema:
-	$(PYTHON) -m bench.cli schema > configs/schema/tokbench.schema.json
+# What is generated from the code: the JSON schema, the metrics of the glossary, the commands.
+docs:
+	$(PYTHON) docs/refresh.py
+
+# docs/claims.md; measured on the folder DATA.
+claims:
+	$(PYTHON) docs/refresh.py --claims $(DATA)
+
+# The output of `tokbench run quick` in README.md; takes a run.
+readme:
+	$(PYTHON) docs/refresh.py --readme

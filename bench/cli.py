@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -22,6 +22,9 @@ SET = click.option(
     multiple=True,
     metavar="KEY.KEY=VALUE",
     help="Change one value of the config.",
+)
+OFFLINE = click.option(
+    "--offline", is_flag=True, help="Never ask the Hub; use only what was downloaded before."
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -37,9 +40,9 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as exc:
             message("interrupted; run the same command again to go on from the finished cells")
-            ctx.exit(130)
+            ctx.exit(getattr(exc, "exit_code", 130))
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone: nothing is left to say
             ctx.exit(0)
@@ -64,15 +67,43 @@ def main() -> None:
 @main.command()
 @CONFIG
 @SET
-@click.option("--output", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that gets the run folder.",
+)
 @click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one is there.")
+@click.option(
+    "--rerun",
+    type=click.Choice(["missing", "failed", "all"]),
+    help="Take up the last run of the same plan again, and count this of it anew.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=0),
+    help="Worker processes; 0 counts in this one, unguarded.  [default: one per CPU, at most 4]",
+)
+@OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
-def run(config: str, overrides: tuple[str, ...], output: Path, new: bool, quiet: bool) -> None:
+def run(
+    config: str,
+    overrides: tuple[str, ...],
+    output: Path,
+    new: bool,
+    rerun: Literal["missing", "failed", "all"] | None,
+    jobs: int | None,
+    offline: bool,
+    quiet: bool,
+) -> None:
     """Measure what CONFIG (a file, or the name of a ready config) asks for."""
     # Threads that wait for work burn CPU time, and no product here is large enough to need them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from bench.environment import Stopwatch
+    from bench.hub import set_up_hub
 
+    set_up_hub(offline=offline)
     watch = Stopwatch()
     watch.start_of_process()
     with watch.section("imports"):
@@ -80,10 +111,19 @@ def run(config: str, overrides: tuple[str, ...], output: Path, new: bool, quiet:
 
         from bench import runner
         from bench.console import Progress, message, result
+        from bench.executors import executor, interruptible
 
         loaded = _load(config, overrides)
-    with Progress(quiet=quiet) as progress:
-        outcome = runner.run(loaded, output=output, progress=progress, watch=watch, new=new)
+    with interruptible(), Progress(quiet=quiet) as progress, executor(jobs, progress) as workers:
+        outcome = runner.run(
+            loaded,
+            output=output,
+            progress=progress,
+            watch=watch,
+            new=new,
+            rerun=rerun,
+            executor=workers,
+        )
     for text in runner.render_reports(["summary"], outcome.results).values():
         result(text)
     for problem in outcome.problems:
@@ -177,7 +217,14 @@ def report(runs: tuple[Path, ...], name: str, options: Path | None) -> None:
 @click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
 @click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
 @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the text from a file.")
-@click.option("--format", "shape", type=click.Choice(["text", "markdown", "json"]), default="text")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
 @SET
 def inspect(
     text: str | None,

@@ -1,8 +1,5 @@
-"""The YAML config: read, located, validated.
-
-Reading keeps the line and column of every value, so that each error starts with
-``file:line:column``, names the key, and says what to write instead. YAML is version 1.2 (``no``
-is text, not false) and is data only: nothing in it is ever run.
+"""What a config may say, checked: each error starts with ``file:line:column``, names the key,
+and says what to write instead. Reading the file is in `bench.config_file`.
 """
 
 from __future__ import annotations
@@ -23,18 +20,15 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
 
 from bench import plugins
-from bench.corpora import CorpusEntry
+from bench.config_file import ConfigFile, Loc, read
+from bench.corpora import CorpusEntry, corpus_models
 from bench.errors import ConfigError, PluginError
+from bench.limits import Limits
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
-
-Loc = tuple[int | str, ...]
 
 
 class _Strict(BaseModel):
@@ -68,6 +62,8 @@ class RunConfig(_Strict):
     """Share of lost bytes above which a tokenizer is shown but never ranked."""
     resamples: int = Field(default=1000, ge=200, le=20_000)
     """Bootstrap resamples behind every interval."""
+    limits: Limits = Limits()
+    """When a tokenizer, a corpus or a trainer is given up; they decide no number."""
     special_tokens: Literal["text"] = "text"
     """Special tokens spelled in a corpus are ordinary text, for every tokenizer alike."""
 
@@ -116,19 +112,16 @@ def load_config(
     `overrides` are ``a.b=value`` settings, the value written as in YAML; `shown` is the name that
     results and messages use. Raises `ConfigError` with every mistake found, one a line.
     """
-    document = _read(path)
-    for override in overrides:
-        _override(document, override)
-    where = _Where(path=str(path), document=document)
-    try:
-        run = RunConfig.model_validate(_plain(document))
-    except ValidationError as exc:
-        raise ConfigError(where.explain(exc, ())) from exc
+    where = read(path, overrides)
+    plain = where.values()
     problems: list[str] = []
-    entries = _tokenizers(run, where, problems)
-    suites = _suites(run, where, problems)
-    _check_names(run, entries, where, problems)
-    if problems:
+    run = _run_config(plain, where, problems)
+    entries = _tokenizers(_mappings(plain.get("tokenizers")), where, problems)
+    suites = _suites(_mappings(RunConfig._list_of_names(plain.get("suites"))), where, problems)
+    _check_reports(plain.get("reports"), where, problems)
+    if run is not None:
+        _check_corpora(run, entries, where, problems)
+    if run is None or problems:
         raise ConfigError("\n".join(problems))
     return Config(
         run=run,
@@ -147,137 +140,40 @@ def load_options(path: str | Path, model: type[M]) -> M:
 
     Raises `ConfigError` with file, line and column of every mistake.
     """
-    document = _read(path)
+    where = read(path, ())
     try:
-        return model.model_validate(_plain(document))
+        return model.model_validate(where.values())
     except ValidationError as exc:
-        where = _Where(path=str(path), document=document)
-        raise ConfigError(where.explain(exc, (), model)) from exc
+        raise ConfigError(_explain(where, exc, (), model)) from exc
 
 
-def _read(path: str | Path) -> CommentedMap:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{path}: is not UTF-8 (byte {exc.start}); save it as UTF-8") from exc
-    try:
-        document = YAML(typ="rt").load(text)
-    except MarkedYAMLError as exc:
-        mark = exc.problem_mark or exc.context_mark
-        at = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise ConfigError(f"{at}: not valid YAML: {exc.problem or exc.context}") from exc
-    except Exception as exc:  # ruamel raises plain ValueError and others on odd scalars
-        raise ConfigError(f"{path}: not valid YAML: {exc}") from exc
-    if not isinstance(document, CommentedMap):
-        raise ConfigError(
-            f"{path}:1:1: the config must be a mapping with name, corpora, tokenizers"
-        )
-    return document
+def _explain(where: ConfigFile, error: ValidationError, prefix: Loc, model: Any) -> str:
+    lines = []
+    for item in error.errors():
+        loc = where.real(prefix, item["loc"], missing=item["type"] == "missing")
+        if item["type"] == "union_tag_invalid":
+            loc = (*loc, "source")
+        lines.append(f"{where.at(loc)}: {_advice(item, model, where.spelled(loc))}")
+    return "\n".join(lines)
 
 
-def _override(document: CommentedMap, override: str) -> None:
-    dotted, equals, text = override.partition("=")
-    if not equals or not dotted:
-        raise ConfigError(f"--set {override}: write it as key.key=value")
-    try:
-        value = YAML(typ="rt").load(text) if text else ""
-    except MarkedYAMLError as exc:
-        raise ConfigError(f"--set {override}: the value is not valid YAML") from exc
-    *parents, last = dotted.split(".")
-    node: Any = document
-    for parent in parents:
-        if isinstance(node, CommentedMap) and node.get(parent) is None:
-            node[parent] = CommentedMap()
-        node = _child(node, parent, override)
-    if isinstance(node, CommentedSeq) and last.isdigit() and int(last) < len(node):
-        node[int(last)] = value
-    elif isinstance(node, CommentedMap):
-        node[last] = value
-    else:
-        raise ConfigError(f"--set {override}: there is no place {dotted} in the config")
-
-
-def _child(node: Any, key: str, override: str) -> Any:
-    if isinstance(node, CommentedMap):
-        return node[key]
-    if isinstance(node, CommentedSeq) and key.isdigit() and int(key) < len(node):
-        return node[int(key)]
-    raise ConfigError(f"--set {override}: there is nothing below {key!r} in the config")
-
-
-def _plain(node: Any) -> Any:
-    """Turn ruamel's node types into the plain ones that pydantic knows."""
-    if isinstance(node, Mapping):
-        return {_plain(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list | tuple):
-        return [_plain(value) for value in node]
-    for plain in (bool, int, float, str):
-        if isinstance(node, plain):
-            return plain(node)
-    return node
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Where:
-    """Finds the line and column of a place in the config, and words errors there."""
-
-    path: str
-    document: CommentedMap
-
-    def at(self, loc: Loc) -> str:
-        line, column = self._position(loc)
-        return f"{self.path}:{line + 1}:{column + 1}: {'.'.join(map(str, loc)) or 'config'}"
-
-    def _position(self, loc: Loc) -> tuple[int, int]:
-        node: Any = self.document
-        position = (0, 0)
-        for key in loc:
-            try:
-                if isinstance(node, CommentedMap) and key in node:
-                    position = node.lc.key(key)
-                elif isinstance(node, CommentedSeq) and isinstance(key, int):
-                    position = node.lc.item(key)
-                else:
-                    continue  # a tag pydantic puts into the path, such as a union member
-            except (KeyError, AttributeError, TypeError):
-                return position  # set by --set: it has no place in the file
-            node = node[key]
-        return position
-
-    def explain(self, error: ValidationError, prefix: Loc, model: Any = RunConfig) -> str:
-        return "\n".join(
-            f"{self.at((*prefix, *self._real(prefix, item['loc'])))}: {_advice(item, model)}"
-            for item in error.errors()
-        )
-
-    def _real(self, prefix: Loc, loc: Loc) -> Loc:
-        """Drop what pydantic adds to a path that is not in the file (union tags, '[key]')."""
-        node: Any = self.document
-        for key in prefix:
-            node = node[key] if isinstance(node, Mapping) else None
-        real: list[int | str] = []
-        for position, key in enumerate(loc):
-            inside = (isinstance(node, Mapping) and key in node) or (
-                isinstance(node, list) and isinstance(key, int) and key < len(node)
-            )
-            if inside:
-                real.append(key)
-                node = node[key]
-            elif position == len(loc) - 1 and key != "[key]":
-                real.append(key)  # a missing key is named too
-        return tuple(real)
-
-
-def _advice(item: Any, model: Any) -> str:
+def _advice(item: Any, model: Any, spelled: str | None) -> str:
     kind, given = item["type"], item.get("input")
+    if kind == "text_expected":
+        what = "nothing" if given is None else type(given).__name__
+        value = given if spelled is None else spelled
+        return f'this must be text, not {what}; write it in quotes: "{value}"'
+    if kind == "union_tag_not_found":
+        return f"needs `source: {'|'.join(map(_tag, corpus_models()))}`"
+    if kind == "union_tag_invalid":
+        tag = str(item["ctx"]["tag"])
+        return f"there is no {tag!r}{suggest(tag, map(_tag, corpus_models()))}"
     if kind == "extra_forbidden":
         known = _fields_near(item["loc"], model)
         return f"unknown key{suggest(str(item['loc'][-1]), known)}"
     if kind == "missing":
         return "is missing"
-    if kind in ("corpus", "text_expected", "twice", "sample", "trust_remote_code", "value_error"):
+    if kind in ("corpus", "twice", "sample", "trust_remote_code", "value_error"):
         return str(item["msg"]).removeprefix("Value error, ")
     if kind == "string_type":
         return f"must be text, got {_shown(given)}; write it in quotes if it is meant as text"
@@ -324,11 +220,26 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f"; there are: {', '.join(known)}" if known else ""
 
 
+def _run_config(plain: Any, where: ConfigFile, problems: list[str]) -> RunConfig | None:
+    try:
+        return RunConfig.model_validate(plain)
+    except ValidationError as exc:
+        problems.append(_explain(where, exc, (), RunConfig))
+        return None
+
+
+def _mappings(value: Any) -> dict[str, dict[str, Any]]:
+    """Return the entries that are mappings; what else is there is no entry, and told as such."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {key: dict(entry) for key, entry in value.items() if isinstance(entry, Mapping)}
+
+
 def _tokenizers(
-    run: RunConfig, where: _Where, problems: list[str]
+    raw_entries: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
 ) -> dict[str, plugins.TokenizerPlugin | TrainEntry]:
     entries: dict[str, plugins.TokenizerPlugin | TrainEntry] = {}
-    for key, raw in run.tokenizers.items():
+    for key, raw in raw_entries.items():
         try:
             entries[key] = _tokenizer(dict(raw), ("tokenizers", key), where)
         except ConfigError as exc:
@@ -337,7 +248,7 @@ def _tokenizers(
 
 
 def _tokenizer(
-    raw: dict[str, Any], loc: Loc, where: _Where
+    raw: dict[str, Any], loc: Loc, where: ConfigFile
 ) -> plugins.TokenizerPlugin | TrainEntry:
     if "train" in raw:
         return _train_entry(raw, loc, where)
@@ -348,7 +259,7 @@ def _tokenizer(
     return _plugin(plugins.TokenizerPlugin, kind, raw, loc, where, at=(*loc, "type"))
 
 
-def _train_entry(raw: dict[str, Any], loc: Loc, where: _Where) -> TrainEntry:
+def _train_entry(raw: dict[str, Any], loc: Loc, where: ConfigFile) -> TrainEntry:
     if set(raw) != {"train"} or not isinstance(raw["train"], Mapping):
         raise ConfigError(f"{where.at(loc)}: an entry with `train:` holds nothing else")
     block = dict(raw["train"])
@@ -356,28 +267,32 @@ def _train_entry(raw: dict[str, Any], loc: Loc, where: _Where) -> TrainEntry:
     try:
         entry = TrainEntry.model_validate({**common, "options": block})
     except ValidationError as exc:
-        raise ConfigError(where.explain(exc, (*loc, "train"), TrainEntry)) from exc
+        raise ConfigError(_explain(where, exc, (*loc, "train"), TrainEntry)) from exc
     at = (*loc, "train")
     _plugin(plugins.TrainerPlugin, entry.trainer, block, at, where, at=(*at, "trainer"))
     return entry
 
 
-def _suites(run: RunConfig, where: _Where, problems: list[str]) -> dict[str, plugins.SuitePlugin]:
-    chosen = run.suites or {name: {} for name in DEFAULT_SUITES}
+def _suites(
+    chosen: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
+) -> dict[str, plugins.SuitePlugin]:
     suites: dict[str, plugins.SuitePlugin] = {}
-    for name, options in chosen.items():
+    for name, options in (chosen or {name: {} for name in DEFAULT_SUITES}).items():
         loc: Loc = ("suites", name)
         try:
-            suites[name] = _plugin(
-                plugins.SuitePlugin, name, dict(options or {}), loc, where, at=loc
-            )
+            suites[name] = _plugin(plugins.SuitePlugin, name, options, loc, where, at=loc)
         except ConfigError as exc:
             problems.append(str(exc))
     return suites
 
 
 def _plugin(
-    kind: type[plugins.P], name: str, options: Mapping[str, Any], loc: Loc, where: _Where, at: Loc
+    kind: type[plugins.P],
+    name: str,
+    options: Mapping[str, Any],
+    loc: Loc,
+    where: ConfigFile,
+    at: Loc,
 ) -> plugins.P:
     known = plugins.names(kind)
     if name not in known:
@@ -389,23 +304,36 @@ def _plugin(
     try:
         return model.model_validate(options)
     except ValidationError as exc:
-        raise ConfigError(where.explain(exc, loc, model)) from exc
+        raise ConfigError(_explain(where, exc, loc, model)) from exc
 
 
-def _check_names(
+def _check_corpora(
     run: RunConfig,
     entries: Mapping[str, plugins.TokenizerPlugin | TrainEntry],
-    where: _Where,
+    where: ConfigFile,
     problems: list[str],
 ) -> None:
+    """Name each `train:` block whose text is not in the config."""
     for key, entry in entries.items():
-        if isinstance(entry, TrainEntry) and entry.corpus not in run.corpora:
-            at = where.at(("tokenizers", key, "train", "corpus"))
-            problems.append(
-                f"{at}: there is no corpus {entry.corpus!r}{suggest(entry.corpus, run.corpora)}"
-            )
+        if not isinstance(entry, TrainEntry):
+            continue
+        loc: Loc = ("tokenizers", key, "train")
+        if entry.corpus not in run.corpora:
+            hint = suggest(entry.corpus, run.corpora)
+            at = where.at((*loc, "corpus"))
+            problems.append(f"{at}: there is no corpus {entry.corpus!r}{hint}")
+            continue
+        known = run.corpora[entry.corpus].options()
+        for position, language in enumerate(entry.languages or ()):
+            if language not in known:
+                at = where.at((*loc, "languages", position))
+                hint = suggest(language, known)
+                problems.append(f"{at}: corpus {entry.corpus} has no language {language!r}{hint}")
+
+
+def _check_reports(reports: Any, where: ConfigFile, problems: list[str]) -> None:
     known = plugins.names(plugins.ReportPlugin)
-    for position, name in enumerate(run.reports):
-        if name not in known:
+    for position, name in enumerate(reports if isinstance(reports, list) else ()):
+        if isinstance(name, str) and name not in known:
             at = where.at(("reports", position))
             problems.append(f"{at}: there is no {name!r}{suggest(name, known)}")

@@ -93,17 +93,18 @@ class Counter:
             if not is_library_failure(exc):
                 raise
             if len(batch.ids) == 1:
-                return self._failed(batch, exc)
+                return self.failed(batch, f"{type(exc).__name__}: {exc}")
         half = len(batch.ids) // 2
         parts = (batch.part(0, half), batch.part(half, len(batch.ids)))
         return merge([self.count(part) for part in parts])
 
-    def _failed(self, batch: SliceBatch, exc: BaseException) -> Tally:
+    def failed(self, batch: SliceBatch, reason: str) -> Tally:
+        """Return the tally of a batch of one document that could not be counted."""
         finding = Finding(
             kind="failure",
             suite="run",
             document_id=batch.ids[0],
-            message=f"{type(exc).__name__}: {exc}"[:500],
+            message=reason[:500],
         )
         empty = merge([])
         return Tally(
@@ -128,9 +129,7 @@ class Counter:
         boundaries, breached = self._boundaries(batch, encoded, spans)
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
-        verdict = judge(
-            self.tokenizer, batch, returned, encoded, decoded, boundaries, watch=self.watch
-        )
+        verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]
@@ -225,10 +224,7 @@ class Counter:
                 kind="witness",
                 suite=self.suite,
                 document_id=batch.ids[first],
-                message=(
-                    f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes "
-                    f"({int(breached.sum())} such documents in this batch)"
-                ),
+                message=f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes",
                 data={"class": "byte_sum", "token_bytes": n_token_bytes, "bytes": n_bytes},
             ),
         )

@@ -1,13 +1,20 @@
 """Where cells are counted: anything with `submit`, as in `concurrent.futures`.
 
-`Inline` counts in this process, one cell after the other.
+`Inline` counts in this process, one cell after the other; `bench.pool` has worker processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Any, ParamSpec, Protocol, TypeVar
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from bench.counting import Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,3 +42,41 @@ class Inline:
         except Exception as exc:
             future.set_exception(exc)
         return future
+
+
+@contextmanager
+def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
+    """Give worker processes for as long as the block runs; none of them outlives it."""
+    if jobs == 0:
+        yield Inline()
+        return
+    from bench.pool import Workers
+
+    with Workers(jobs or default_jobs(), on_loss=progress.step) as workers:
+        yield workers
+
+
+def default_jobs() -> int:
+    """Return one worker per CPU that this process may use, at most four."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return min(4, len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody asked this process to end; handled like Ctrl-C."""
+
+    exit_code = 143
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM unwind the block as Ctrl-C does, so that whole files are left."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

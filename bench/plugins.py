@@ -10,9 +10,11 @@ tokbench ships and what a third party adds are found in the same way:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -138,7 +140,17 @@ GROUPS: Mapping[type[Plugin], str] = {
 
 def names(kind: type[Plugin]) -> list[str]:
     """Return the names of all plug-ins of a kind, without importing any of them."""
-    return sorted({entry.name for entry in entry_points(group=GROUPS[kind])})
+    return sorted({entry.name for entry in _entries(kind)})
+
+
+def _entries(kind: type[Plugin]) -> EntryPoints:
+    return _scan(GROUPS[kind], tuple(sys.path))
+
+
+@cache
+def _scan(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """Read the metadata of every package on the path once: a config asks many times."""
+    return entry_points(group=group)
 
 
 def find(kind: type[P], name: str) -> type[P]:
@@ -164,7 +176,7 @@ def find(kind: type[P], name: str) -> type[P]:
 
 
 def _only_entry(kind: type[Plugin], name: str) -> EntryPoint:
-    found = {entry.value: entry for entry in entry_points(group=GROUPS[kind], name=name)}
+    found = {entry.value: entry for entry in _entries(kind).select(name=name)}
     if len(found) == 1:
         return next(iter(found.values()))
     if found:

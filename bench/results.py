@@ -125,10 +125,10 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON that is strict (no NaN), sorted and readable."""
+    """Write JSON that is strict (no NaN) and readable; keys keep their order."""
     write_whole(
         path,
-        json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+        json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     )
 
 
@@ -282,8 +282,8 @@ def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | None:
-    """Return a stored cell, or None when it is missing, damaged or of other inputs."""
+def _open_cell(path: Path) -> tuple[memoryview, dict[str, Any], int] | None:
+    """Return a stored cell's bytes, header and where its arrays start; None where damaged."""
     try:
         data = memoryview(path.read_bytes())
     except OSError:
@@ -292,7 +292,21 @@ def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | N
     if hashlib.sha256(payload).digest() != data[:32]:
         return None
     start = 8 + int.from_bytes(payload[:8], "little")
-    header = json.loads(bytes(payload[8:start]))
+    return payload, json.loads(bytes(payload[8:start])), start
+
+
+def failed_rows_of(path: Path) -> list[int]:
+    """Return the rows of a stored cell that could not be counted."""
+    opened = _open_cell(path)
+    return [] if opened is None else list(opened[1]["failed_rows"])
+
+
+def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | None:
+    """Return a stored cell, or None when it is missing, damaged or of other inputs."""
+    opened = _open_cell(path)
+    if opened is None:
+        return None
+    payload, header, start = opened
     if any(header.get(name) != value for name, value in identity.items()):
         return None
     arrays: dict[str, npt.NDArray[Any]] = {}

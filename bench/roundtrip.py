@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.environment import Stopwatch
-from bench.model import Finding, Ids, IntArray, Tokenizer
+from bench.model import Finding, IntArray, Tokenizer
 from bench.slices import SliceBatch
 from bench.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
 from bench.words import Boundaries
@@ -41,7 +41,6 @@ class Verdict:
 def judge(
     tokenizer: Tokenizer,
     batch: SliceBatch,
-    returned: Sequence[Ids],
     encoded: Encoded,
     decoded: Sequence[str],
     boundaries: Boundaries | None,
@@ -60,7 +59,7 @@ def judge(
     if suspects.size:
         unknown = tokenizer.vocabulary.is_unknown.take(encoded.index)
         texts, kept = _without_unknown(
-            tokenizer, batch, returned, encoded, decoded, boundaries, suspects, unknown, lost, watch
+            tokenizer, batch, encoded, decoded, boundaries, suspects, unknown, lost, watch
         )
         _add_lost_characters(texts, kept, suspects, lost)
     return Verdict(
@@ -90,7 +89,6 @@ def _settled(text: str) -> str:
 def _without_unknown(
     tokenizer: Tokenizer,
     batch: SliceBatch,
-    returned: Sequence[Ids],
     encoded: Encoded,
     decoded: Sequence[str],
     boundaries: Boundaries | None,
@@ -106,26 +104,29 @@ def _without_unknown(
     """
     before = [batch.texts[i] for i in suspects.tolist()]
     after = [decoded[i] for i in suspects.tolist()]
-    has_unknown = encoded.sums(unknown)[suspects] > 0
-    if not has_unknown.any():
+    places = np.flatnonzero(encoded.sums(unknown)[suspects] > 0).tolist()
+    if not places:
         return before, after
-    places = np.flatnonzero(has_unknown).tolist()
-    kept = [_drop(returned[suspects[p]], encoded, int(suspects[p]), unknown) for p in places]
+    documents = [int(suspects[place]) for place in places]
     with watch.section("decode"):
-        clean = list(tokenizer.decode_batch(kept))
+        clean = list(tokenizer.decode_batch(_known_ids(encoded, documents, unknown)))
     for place, text in zip(places, clean, strict=True):
         after[place] = text
     if boundaries is not None:
         covered = _covered_bytes(batch, encoded, boundaries, unknown)
-        for place in places:
-            before[place], lost_bytes = _cut(batch, int(suspects[place]), covered)
-            lost["unknown"][suspects[place]] = lost_bytes
+        for place, document in zip(places, documents, strict=True):
+            before[place], lost["unknown"][document] = _cut(batch, document, covered)
     return before, after
 
 
-def _drop(ids: Ids, encoded: Encoded, document: int, unknown: npt.NDArray[np.bool_]) -> list[int]:
-    start = int(encoded.offsets[document])
-    return [int(i) for place, i in enumerate(ids) if not unknown[start + place]]
+def _known_ids(
+    encoded: Encoded, documents: Sequence[int], unknown: npt.NDArray[np.bool_]
+) -> list[list[int]]:
+    ids = encoded.ids[~unknown]
+    gone = np.zeros(len(unknown) + 1, np.int64)
+    np.cumsum(unknown, out=gone[1:])
+    ends = (encoded.offsets - gone[encoded.offsets]).tolist()
+    return [ids[ends[i] : ends[i + 1]].tolist() for i in documents]
 
 
 def _covered_bytes(
@@ -141,10 +142,10 @@ def _covered_bytes(
 def _cut(batch: SliceBatch, document: int, covered: npt.NDArray[np.bool_]) -> tuple[str, int]:
     """Return the text outside unknown tokens, and the bytes inside them that are not space."""
     start, end = int(batch.offsets[document]), int(batch.offsets[document + 1])
-    text, mask = batch.buffer[start:end], covered[start:end]
-    inside = text[mask].tobytes().decode("utf-8", "replace")
-    outside = text[~mask].tobytes().decode("utf-8", "replace")
-    return outside, len("".join(inside.split()).encode())
+    text, inside = batch.buffer[start:end], covered[start:end]
+    lost = text[inside].tobytes().decode("utf-8", "replace")
+    kept = text[~inside].tobytes().decode("utf-8", "replace")
+    return kept, len("".join(lost.split()).encode())
 
 
 def _add_lost_characters(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,13 +21,16 @@ from bench import plugins
 from bench.config import Config, TrainEntry
 from bench.contents import CONTENTS, Contents, read_contents
 from bench.corpora import AnyCorpus, Corpus
-from bench.environment import Stopwatch, describe, library_versions
-from bench.errors import InputError, Refusal, ResultsError, TokbenchError
+from bench.counting import Counting, Progress
+from bench.environment import Stopwatch, describe, library_versions, peak_bytes
+from bench.errors import InputError, Refusal, TokbenchError
 from bench.executors import Executor, Inline
+from bench.folder import Rerun, open_folder
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
 from bench.plan import Plan, make_plan
 from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
 from bench.results import (
     FINDINGS,
     MEASUREMENTS,
@@ -37,27 +41,18 @@ from bench.results import (
     finding_rows,
     load_results,
     measurement_rows,
-    read_cell,
     table_of,
     write_json,
     write_parquet,
     write_whole,
 )
-from bench.slices import Slice, check_parallel, materialise
+from bench.slices import Slice, check_parallel
+from bench.slices import stored as stored_slice
 from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
 from bench.timing import Contest, Sample
-from bench.training import Trained, obtain
-from bench.worker import CellTask, count_cell, forget_tokenizers
-
-
-class Progress(Protocol):
-    """How a run tells what it is doing; `bench.console` has the ones people see."""
-
-    def step(self, text: str) -> None:
-        """Something begins."""
-
-    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
-        """A cell is finished."""
+from bench.training import Trained
+from bench.training import stored as stored_model
+from bench.worker import CellTask, forget_tokenizers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,18 +75,33 @@ def run(
     progress: Progress,
     watch: Stopwatch,
     new: bool = False,
+    rerun: Rerun | None = None,
     executor: Executor | None = None,
 ) -> RunOutcome:
-    """Measure what the config asks for and write the run folder below `output`."""
-    started = datetime.now(UTC)
+    """Measure what the config asks for and write the run folder below `output`.
+
+    `executor` says where cells are counted: in this process when there is none.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plan = make_plan(config)
-    folder = choose_folder(output, plan, new=new)
-    progress.step(f"run {folder.name}: {len(plan.cells)} cells")
-    inputs = _Inputs(config=config, progress=progress, watch=watch)
+    with open_folder(output, plan, new=new, rerun=rerun) as folder:
+        progress.step(f"run {folder.name}: {len(plan.cells)} cells")
+        return _run(config, plan, folder, progress, watch, executor or Inline())
+
+
+def _run(
+    config: Config,
+    plan: Plan,
+    folder: Path,
+    progress: Progress,
+    watch: Stopwatch,
+    executor: Executor,
+) -> RunOutcome:
+    started = datetime.now(UTC)
+    inputs = _Inputs(config=config, progress=progress, watch=watch, executor=executor)
     slices = inputs.slices()
     sources = inputs.sources(slices)
-    counted = _count(plan, folder, config, inputs, slices, sources, executor or Inline())
+    counted = _count(plan, folder, config, inputs, slices, sources, executor)
     with watch.section("corpus"):  # document ids are read from the slices
         tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
@@ -103,36 +113,16 @@ def run(
     _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
     write_json(
         folder / "environment.json",
-        {**describe(started), "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()}},
+        {
+            **describe(started),
+            "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+            "peak_bytes": {"run": peak_bytes(), **inputs.peak_bytes},
+        },
     )
     results = load_results(folder)
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
     return RunOutcome(results=results, problems=_problems(tallies, inputs.findings))
-
-
-def choose_folder(output: Path, plan: Plan, *, new: bool) -> Path:
-    """Return an unfinished run of the same plan to complete, else the next free number."""
-    prefix = f"{plan.name}-"
-    numbers = sorted(
-        int(p.name[len(prefix) :])
-        for p in output.glob(f"{prefix}*")
-        if p.name[len(prefix) :].isdigit()
-    )
-    if numbers and not new:
-        last = output / f"{prefix}{numbers[-1]}"
-        if not (last / "run.json").exists() and _plan_of(last) == plan.sha256:
-            return last
-    folder = output / f"{prefix}{(numbers[-1] if numbers else 0) + 1}"
-    write_json(folder / "plan.json", {"plan": plan.sha256, "cells": len(plan.cells)})
-    return folder
-
-
-def _plan_of(folder: Path) -> str | None:
-    try:
-        return str(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["plan"])
-    except (OSError, ValueError, KeyError):
-        return None
 
 
 @dataclass
@@ -142,8 +132,10 @@ class _Inputs:
     config: Config
     progress: Progress
     watch: Stopwatch
+    executor: Executor
 
     def __post_init__(self) -> None:
+        self.peak_bytes: dict[str, int] = {}
         self.findings: list[Finding] = []
         self.reasons: dict[tuple[str, str], str] = {}
         self.trained: dict[str, Trained] = {}
@@ -153,25 +145,44 @@ class _Inputs:
 
     def slices(self) -> dict[tuple[str, str], Slice]:
         """Materialise every language of every corpus that can be read."""
-        found: dict[tuple[str, str], Slice] = {}
+        asked: dict[str, dict[str, Future[Prepared]]] = {}
         with self.watch.section("corpus"):
             for name, entry in self.config.run.corpora.items():
-                mine: dict[str, Slice] = {}
-                for language in entry.options():
-                    self._materialise(name, entry, language, mine)
-                self._check_parallel(name, entry, mine)
-                found |= {(name, language): part for language, part in mine.items()}
+                asked[name] = {key: self._ask(name, entry, key) for key in entry.options()}
+        found: dict[tuple[str, str], Slice] = {}
+        for name, futures in asked.items():
+            mine: dict[str, Slice] = {}
+            for language, future in futures.items():
+                self._take(name, language, future.result(), mine)
+            with self.watch.section("corpus"):
+                self._check_parallel(name, self.config.run.corpora[name], mine)
+            found |= {(name, language): part for language, part in mine.items()}
         return found
 
-    def _materialise(
-        self, name: str, entry: AnyCorpus, language: str, mine: dict[str, Slice]
-    ) -> None:
+    def _ask(self, name: str, entry: AnyCorpus, language: str) -> Future[Prepared]:
+        """Take a slice from the cache, or let the executor build it."""
         try:
-            mine[language] = materialise(
-                name, entry, language, self.config.folder, watch=self.watch
-            )
+            ready = stored_slice(name, entry, language, self.config.folder)
         except InputError as exc:
-            self._fail(name, language, str(exc))
+            return _finished(Prepared(reason=str(exc)))
+        if ready is not None:
+            return _finished(Prepared(value=ready))
+        self.progress.step(f"corpus {name}, {language}: reading")
+        task = SliceTask(
+            name=name,
+            entry=entry,
+            language=language,
+            folder=self.config.folder,
+            limits=self.config.run.limits,
+        )
+        return self.executor.submit(read_slice, task)
+
+    def _take(self, name: str, language: str, got: Prepared, mine: dict[str, Slice]) -> None:
+        self.watch.take(got.seconds, process=got.process)
+        if got.reason is None:
+            mine[language] = got.value
+        else:
+            self._fail(name, language, got.reason)
 
     def _check_parallel(self, name: str, entry: Corpus, mine: dict[str, Slice]) -> None:
         if not entry.parallel or not mine:
@@ -193,28 +204,51 @@ class _Inputs:
 
     def sources(self, slices: Mapping[tuple[str, str], Slice]) -> dict[str, TokenizerSource]:
         """Return how to load each tokenizer, trained first where the config says so."""
+        training = {
+            key: self._begin_training(key, entry, slices)
+            for key, entry in self.config.tokenizers.items()
+            if isinstance(entry, TrainEntry)
+        }
+        for key, future in training.items():
+            got = future.result()
+            self.watch.take(got.seconds, process=got.process)
+            if got.reason is None:
+                self.trained[key] = got.value
+            else:
+                self.failed_training[key] = got.reason
         sources = {}
         for key, entry in self.config.tokenizers.items():
-            if isinstance(entry, TrainEntry):
-                self._train(key, entry, slices)
-                if key in self.trained:
-                    sources[key] = self.trained[key].source
-            else:
+            if not isinstance(entry, TrainEntry):
                 sources[key] = TokenizerSource(key=key, plugin=entry, folder=self.config.folder)
+            elif key in self.trained:
+                sources[key] = self.trained[key].source
         return sources
 
-    def _train(self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]) -> None:
+    def _begin_training(
+        self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]
+    ) -> Future[Prepared]:
+        """Take a trained model from the cache, or let the executor train it."""
         wanted = entry.languages or tuple(self.config.run.corpora[entry.corpus].options())
-        self.progress.step(f"tokenizer {key}: {entry.trainer} on {entry.corpus}")
+        missing = [name for name in wanted if (entry.corpus, name) not in slices]
+        if missing:
+            reason = f"its training text is missing: {entry.corpus}, {missing[0]}"
+            return _finished(Prepared(reason=reason))
+        text = [slices[entry.corpus, name] for name in wanted]
         try:
-            missing = [name for name in wanted if (entry.corpus, name) not in slices]
-            if missing:
-                raise InputError(f"its training text is missing: {entry.corpus}, {missing[0]}")
-            with self.watch.section("train"):
-                text = [slices[entry.corpus, name] for name in wanted]
-                self.trained[key] = obtain(key, entry, text)
+            ready = stored_model(key, entry, text)
         except TokbenchError as exc:
-            self.failed_training[key] = str(exc)
+            return _finished(Prepared(reason=str(exc)))
+        if ready is not None:
+            return _finished(Prepared(value=ready))
+        self.progress.step(f"tokenizer {key}: {entry.trainer} on {entry.corpus}")
+        task = TrainTask(key=key, entry=entry, slices=text, limits=self.config.run.limits)
+        return self.executor.submit(train, task)
+
+
+def _finished(value: Prepared) -> Future[Prepared]:
+    future: Future[Prepared] = Future()
+    future.set_result(value)
+    return future
 
 
 def _count(
@@ -226,30 +260,27 @@ def _count(
     sources: Mapping[str, TokenizerSource],
     executor: Executor,
 ) -> tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]]:
-    cells: dict[CellKey, Cell] = {}
-    facts: dict[str, TokenizerFacts] = {}
-    for number, key in enumerate(plan.cells, 1):
-        reason = _why_impossible(key, inputs, slices)
-        reused = False
-        if reason:
-            cells[key] = Cell(key=key, status="failed", detail=reason)
-        else:
-            task = CellTask(
-                key=key,
-                source=sources[key.tokenizer],
-                slice=slices[key.corpus, key.language],
-                path=folder / "cells" / key.tokenizer / key.corpus / f"{key.language}.cell",
-                keep_ids=config.run.keep_ids,
-            )
-            outcome = executor.submit(count_cell, task).result()
-            inputs.watch.take(outcome.seconds, process=outcome.process)
-            cells[key] = _cell_of(task, outcome.identity, outcome.reason)
-            reused = outcome.reused
-            if outcome.facts is not None:
-                facts[key.tokenizer] = _with_training(outcome.facts, key.tokenizer, inputs)
-        inputs.progress.cell(cells[key], number, len(plan.cells), reused=reused)
+    counting = Counting(
+        plan=plan, folder=folder, executor=executor, progress=inputs.progress, watch=inputs.watch
+    )
+    for key in plan.cells:
+        if reason := _why_impossible(key, inputs, slices):
+            counting.impossible(key, reason)
+            continue
+        task = CellTask(
+            key=key,
+            source=sources[key.tokenizer],
+            slice=slices[key.corpus, key.language],
+            path=counting.path_of(key),
+            keep_ids=config.run.keep_ids,
+            limits=config.run.limits,
+        )
+        counting.begin(task)
+    cells = counting.wait()
     forget_tokenizers()
-    return cells, facts
+    inputs.peak_bytes = counting.peak_bytes
+    facts = counting.facts_in_order()
+    return cells, {key: _with_training(one, key, inputs) for key, one in facts.items()}
 
 
 def _why_impossible(
@@ -260,15 +291,6 @@ def _why_impossible(
     if (key.corpus, key.language) not in slices:
         return inputs.reasons.get((key.corpus, key.language), "its corpus could not be read")
     return None
-
-
-def _cell_of(task: CellTask, identity: Mapping[str, str], reason: str | None) -> Cell:
-    if reason is not None:
-        return Cell(key=task.key, status="failed", detail=reason)
-    cell = read_cell(task.path, task.key, identity)
-    if cell is None:
-        raise ResultsError(f"{task.path}: was written a moment ago and cannot be read back")
-    return cell
 
 
 def _with_training(facts: TokenizerFacts, key: str, inputs: _Inputs) -> TokenizerFacts:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from bench import read_files, read_hub, sampling, segment
+from bench import heartbeat, read_files, read_hub, sampling, segment
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
 from bench.errors import CorpusError
 from bench.model import IntArray
@@ -110,7 +110,9 @@ def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged
 
 
 def _admitted(rows: Iterable[Document], sampler: sampling.Sampler) -> Iterator[Document]:
-    for row in rows:
+    for number, row in enumerate(rows):
+        if number % BATCH_ROWS == 0:
+            heartbeat.at("rows")
         if sampler.admit(row.id, row.bytes):
             yield row
         if sampler.done:
@@ -123,6 +125,7 @@ def _chunks(rows: Iterable[Document]) -> Iterator[list[Document]]:
     size = 0
     for row in rows:
         if chunk and (size + row.bytes > BATCH_BYTES or len(chunk) == BATCH_ROWS):
+            heartbeat.at("rows")
             yield chunk
             chunk, size = [], 0
         chunk.append(row)

@@ -149,12 +149,19 @@ class Slice:
     path: Path
     meta: SliceMeta
 
-    def batches(self) -> Iterator[SliceBatch]:
-        """Yield all documents in order, a batch at a time."""
+    def batches(self, first: int = 0, stop: int | None = None) -> Iterator[SliceBatch]:
+        """Yield documents in order, a batch at a time: all, or batches ``first:stop`` only."""
         first_row = 0
-        for batch in record_batches(self.path):
-            yield _slice_batch(batch, first_row)
+        for number, batch in enumerate(record_batches(self.path)):
+            if stop is not None and number >= stop:
+                return
+            if number >= first:
+                yield _slice_batch(batch, first_row)
             first_row += batch.num_rows
+
+    def n_batches(self) -> int:
+        """How many batches its documents lie in."""
+        return sum(1 for _ in record_batches(self.path))
 
     def document_ids(self) -> list[str]:
         """Return all ids in order."""

@@ -33,6 +33,7 @@ __all__ = [
     "materialise",
     "open_slice",
     "slices_folder",
+    "stored",
 ]
 
 
@@ -50,11 +51,21 @@ def materialise(
     Raises `CorpusError` that names corpus and language.
     """
     with _named(name, language_key):
-        target = slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
+        target = _target(name, entry, language_key, folder)
         if (found := _find(target)) is not None:
             return found
         with _writing(target.parent):
             return slice_build.build(name, entry, language_key, folder, target, watch or NoWatch())
+
+
+def stored(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Slice | None:
+    """Return the slice of one language if it is there and undamaged; see `materialise`."""
+    with _named(name, language_key):
+        return _find(_target(name, entry, language_key, folder))
+
+
+def _target(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Path:
+    return slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
 
 
 def slices_folder() -> Path:

@@ -19,6 +19,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
+from bench.environment import no_garbage_collection
 from bench.errors import TokbenchError
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
@@ -184,10 +185,7 @@ def _serve(connection: Connection, source: TokenizerSource) -> None:
 
 def _timed(call: Callable[[], Any]) -> tuple[tuple[float, float], Any]:
     gc.collect()
-    gc.disable()
-    try:
+    with no_garbage_collection():
         wall, cpu = time.perf_counter(), time.process_time()
         value = call()
         return (time.perf_counter() - wall, time.process_time() - cpu), value
-    finally:
-        gc.enable()

@@ -48,6 +48,26 @@ def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
     The fingerprint covers the trainer, its options, the text and the library versions. Raises
     `TrainingError` when the trainer refuses or fails.
     """
+    trainer, identity, folder = _identify(entry, slices)
+    facts = _stored(folder)
+    if facts is None:
+        facts = _train(key, trainer, slices, folder, identity)
+    return Trained(source=_source(key, facts, folder), facts={**facts, "corpus": entry.corpus})
+
+
+def stored(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained | None:
+    """Return the model of a `train:` block if it is in the cache and undamaged."""
+    _, _, folder = _identify(entry, slices)
+    facts = _stored(folder)
+    if facts is None:
+        return None
+    return Trained(source=_source(key, facts, folder), facts={**facts, "corpus": entry.corpus})
+
+
+def _identify(
+    entry: TrainEntry, slices: Sequence[Slice]
+) -> tuple[TrainerPlugin, dict[str, Any], Path]:
+    """Return the trainer, what decides its model, and the folder named after that."""
     trainer = plugins.find(TrainerPlugin, entry.trainer).model_validate(entry.options)
     identity = {
         "trainer": entry.trainer,
@@ -56,11 +76,7 @@ def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
         "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
     }
     name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    folder = cache_folder("models") / name[:32]
-    facts = _stored(folder)
-    if facts is None:
-        facts = _train(key, trainer, slices, folder, identity)
-    return Trained(source=_source(key, facts, folder), facts={**facts, "corpus": entry.corpus})
+    return trainer, identity, cache_folder("models") / name[:32]
 
 
 def _stored(folder: Path) -> dict[str, Any] | None:

@@ -1,36 +1,90 @@
-"""Count one cell: the work that can run in any process.
+"""Count a part of a cell: the work that can run in any process, and be lost with it.
 
 A task and its outcome are small; the counts themselves go through a file, so that an interrupted
-run keeps every finished cell.
+run keeps every finished part. Small cells have one part; large ones are cut after every few
+record batches of their slice, the same for any number of workers.
+
+When a worker is lost at a batch, the task is tried again with that batch walked document by
+document; when it is lost at a document, it is tried again without that document.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench import heartbeat
 from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
-from bench.environment import Stopwatch
-from bench.errors import TokbenchError
+from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
+from bench.errors import ResultsError, TokbenchError
+from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.model import Finding, Tokenizer
+from bench.pool import Loss, Settle, TryAgain
 from bench.results import read_cell, write_cell
-from bench.slices import Slice
+from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+
+PART_BATCHES = 8
+"""Record batches (about 1 MiB each) in one part of a cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellTask:
-    """One cell to count: which tokenizer, which slice, and where the counts go."""
+    """A part of a cell to count: which tokenizer, which batches, and where the counts go."""
 
     key: CellKey
     source: TokenizerSource
     slice: Slice
     path: Path
     keep_ids: bool
+    limits: Limits = field(default_factory=Limits)
+    first: int = 0
+    stop: int | None = None
+    """Record batches ``first:stop`` of the slice."""
+    careful: frozenset[int] = frozenset()
+    """Batches to walk document by document."""
+    lost_rows: Mapping[int, str] = field(default_factory=dict)
+    """Rows that ended a worker, and how; they are not tried again."""
+    tries: int = 0
+
+    @property
+    def group(self) -> str:
+        """One worker process per tokenizer."""
+        return self.source.key
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes above which the worker is ended."""
+        return self.limits.memory
+
+    def lost(self, loss: Loss) -> TryAgain | Settle:
+        """Go on without the document that cost a worker; find it first if need be."""
+        match loss.place:
+            case ("batch", int(batch)):
+                return TryAgain(task=replace(self, careful=self.careful | {batch}))
+            case ("row", _, int(row)):
+                return self._without(row, loss.reason)
+        if loss.kind == "died" and not self.tries:  # perhaps ended from outside
+            return TryAgain(task=replace(self, tries=1))
+        doing = "while it was loaded" if loss.place == ("load",) else "before its first text"
+        reason = f"tokenizer {self.source.key}: {loss.reason} {doing}"
+        return Settle(outcome=self.hopeless(reason), hopeless=reason)
+
+    def _without(self, row: int, reason: str) -> TryAgain | Settle:
+        lost = {**self.lost_rows, row: reason}
+        if len(lost) < self.limits.lost_documents:
+            return TryAgain(task=replace(self, lost_rows=lost))
+        names = ", ".join(_ids_of(self.slice, sorted(lost)))
+        given_up = f"{len(lost)} documents ended its worker ({names}), the limit; last: {reason}"
+        return Settle(outcome=self.hopeless(given_up))
+
+    def hopeless(self, reason: str) -> CellOutcome:
+        """Return the outcome without numbers."""
+        return CellOutcome(key=self.key, path=self.path, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,52 +92,77 @@ class CellOutcome:
     """What became of a task; the counts are in the task's file when `facts` is there."""
 
     key: CellKey
-    identity: Mapping[str, str]
-    facts: TokenizerFacts | None
-    reason: str | None
-    reused: bool
-    seconds: Mapping[str, float]
-    process: int
+    path: Path
+    identity: Mapping[str, str] = field(default_factory=dict)
+    facts: TokenizerFacts | None = None
+    reason: str | None = None
+    reused: bool = False
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    process: int = 0
+    peak_bytes: int = 0
+    """Highest resident memory of the process so far."""
+
+
+def parts_of(task: CellTask) -> list[CellTask]:
+    """Cut a cell into parts that are counted apart and merged, each with a file of its own."""
+    n = task.slice.n_batches()
+    if n <= PART_BATCHES:
+        return [task]
+    return [
+        replace(
+            task,
+            first=first,
+            stop=min(first + PART_BATCHES, n),
+            path=task.path.with_suffix(f".{first:06}.cell"),
+        )
+        for first in range(0, n, PART_BATCHES)
+    ]
 
 
 _loaded: dict[str, Tokenizer | TokbenchError] = {}
 """The tokenizer this process used last, or why it could not be loaded."""
 
+_told_imports: list[int] = []
+"""Not empty once this process has told what its imports cost."""
+
 
 def count_cell(task: CellTask) -> CellOutcome:
-    """Count a cell into its file, or find it there already."""
-    watch = Stopwatch()
+    """Count a part of a cell into its file, or find it there already.
+
+    Raises `ResultsError` when the file cannot be written: then no other could be either.
+    """
+    watch = _stopwatch()
+    facts: TokenizerFacts | None = None
+    identity: dict[str, str] = {}
+    reused, reason = False, None
     try:
-        tokenizer = _load(task.source, watch)
+        tokenizer = _load(task, watch)
         facts = facts_of(tokenizer)
         identity = {
             "fingerprint": facts.fingerprint,
             "corpus_sha256": task.slice.meta.sha256,
             "keep_ids": str(task.keep_ids),
+            "batches": f"{task.first}:{task.stop}",
         }
         _keep_contents(task, tokenizer, watch)
         reused = read_cell(task.path, task.key, identity) is not None
         if not reused:
-            cell = _count(task, tokenizer, watch)
-            write_cell(task.path, cell, identity)
+            tally = _count(task, tokenizer, watch)
+            write_cell(task.path, Cell(key=task.key, status="ok", tally=tally), identity)
+    except ResultsError:
+        raise
     except TokbenchError as exc:
-        return CellOutcome(
-            key=task.key,
-            identity={},
-            facts=None,
-            reason=str(exc),
-            reused=False,
-            seconds=watch.stop(),
-            process=os.getpid(),
-        )
+        facts, reason = None, str(exc)
     return CellOutcome(
         key=task.key,
+        path=task.path,
         identity=identity,
         facts=facts,
-        reason=None,
+        reason=reason,
         reused=reused,
         seconds=watch.stop(),
         process=os.getpid(),
+        peak_bytes=peak_bytes(),
     )
 
 
@@ -108,9 +187,24 @@ def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> No
         _kept[path] = fingerprint
 
 
-def _load(source: TokenizerSource, watch: Stopwatch) -> Tokenizer:
+def _stopwatch() -> Stopwatch:
+    watch = Stopwatch()
+    if heartbeat.is_watched() and not _told_imports:
+        _told_imports.append(1)
+        watch.start_of_process()
+    return watch
+
+
+def _ids_of(slice_: Slice, rows: Sequence[int]) -> list[str]:
+    ids = slice_.document_ids()
+    return [ids[row] for row in rows]
+
+
+def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
+    source = task.source
     if source.key not in _loaded:
         _loaded.clear()
+        heartbeat.at("load", seconds=task.limits.load_seconds)
         try:
             with watch.section("load"):
                 _loaded[source.key] = _warm(source.load())
@@ -150,19 +244,43 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
     )
 
 
-def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Cell:
+def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
     counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids)
-    parts = []
+    parts: list[Tally] = []
+    seconds = task.limits.seconds
     with watch.section("corpus"):
-        batches = iter(task.slice.batches())
+        batches = enumerate(task.slice.batches(task.first, task.stop), task.first)
     while True:
         with watch.section("corpus"):
-            batch = next(batches, None)
+            number, batch = next(batches, (0, None))
         if batch is None:
             break
-        parts.append(counter.count(batch))
+        if number in task.careful:
+            parts += _walk(counter, number, batch, task)
+            continue
+        heartbeat.at("batch", number, seconds=seconds)
+        with no_garbage_collection():
+            parts.append(counter.count(batch))
+    heartbeat.at("write", seconds=seconds)
     tally = merge(parts)
-    return _judged(task.key, replace(tally, findings=_first_of_each(tally.findings, task.key)))
+    return replace(tally, findings=_first_of_each(tally.findings, task.key))
+
+
+def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[Tally]:
+    """Count a batch document by document, and say before each which one it is."""
+    for i in range(len(batch.ids)):
+        row = batch.first_row + i
+        if row in task.lost_rows:
+            yield counter.failed(batch.part(i, i + 1), task.lost_rows[row])
+        else:
+            heartbeat.at("row", number, row, seconds=task.limits.seconds)
+            yield counter.count(batch.part(i, i + 1))
+
+
+def whole_cell(key: CellKey, parts: Sequence[Tally]) -> Cell:
+    """Merge the parts of a cell and judge how it went."""
+    tally = merge(parts)
+    return _judged(key, replace(tally, findings=_first_of_each(tally.findings, key)))
 
 
 def _judged(key: CellKey, tally: Tally) -> Cell:

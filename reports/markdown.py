@@ -13,7 +13,15 @@ from bench.markup import count, escape, number, percent, visible
 from bench.markup import markdown_table as table
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.view import Row, TokenizerSummary, View, summarize, trained_on, verdicts
+from reports.view import (
+    Row,
+    TokenizerSummary,
+    View,
+    median_premium,
+    summarize,
+    trained_on,
+    verdicts,
+)
 
 UNRANKED = "†"
 TRAINED = "‡"
@@ -26,7 +34,7 @@ class Markdown(ReportPlugin):
         """Return `report.md`."""
         view = View(results)
         blocks = [*_opening(view)]
-        for corpus in sorted(view.corpora, key=lambda name: view.kind(name) == "code"):
+        for corpus in view.ordered_corpora:
             blocks += _corpus(view, corpus)
         blocks += _fidelity(view)
         blocks += _speed(view)
@@ -105,7 +113,7 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
         if pivot:
             highest = line.highest_premium
             cells += [
-                number(line.median_premium),
+                escape(median_premium(line)),
                 f"{number(highest[1])} {escape(highest[0])}" if highest else "–",
             ]
         cells += [
@@ -130,8 +138,9 @@ def _notes_to_table(view: View, corpus: str, lines: Sequence[TokenizerSummary]) 
     if any(line.ranked_in < len(view.languages(corpus)) for line in lines):
         limit = view.run["policy"]["lost_limit"]
         notes.append(
-            f"{UNRANKED} not ranked in some languages: more than {limit:.0%} of the bytes are lost "
-            "there, or documents failed. Premiums are left out where text is lost."
+            f"{UNRANKED} not ranked in some languages: more than {percent(limit, 0)} of the bytes are "
+            "lost there, or documents failed. Premiums are left out where text is lost; then the "
+            "median is over the languages in brackets."
         )
     if any(corpus in trained_on(view, line.tokenizer) for line in lines):
         notes.append(
@@ -294,7 +303,7 @@ def _causes(view: View, tokenizer: str, corpus: str) -> str:
             lost[cause] = lost.get(cause, 0) + (share or 0) * meta["bytes"]
     total = sum(lost.values())
     ordered = sorted(((n, cause) for cause, n in lost.items() if n), reverse=True)
-    return ", ".join(f"{cause} {n / total:.0%}" for n, cause in ordered)
+    return ", ".join(f"{cause} {percent(n / total, 0)}" for n, cause in ordered)
 
 
 def _witness_table(witnesses: Sequence[Row]) -> str:

@@ -8,7 +8,7 @@ from bench.console import table
 from bench.markup import count, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.view import TokenizerSummary, View, summarize, verdicts
+from reports.view import TokenizerSummary, View, median_premium, summarize, verdicts
 
 
 class Summary(ReportPlugin):
@@ -18,7 +18,7 @@ class Summary(ReportPlugin):
         """Return `summary.txt`."""
         view = View(results)
         parts = ["\n".join(verdicts(view))]
-        parts += [_corpus(view, corpus) for corpus in view.corpora]
+        parts += [_corpus(view, corpus) for corpus in view.ordered_corpora]
         parts.append(f"report: {results.folder / 'report.md'}")
         return {"summary.txt": "\n\n".join(parts) + "\n"}
 
@@ -49,7 +49,7 @@ def _row(line: TokenizerSummary, parallel: bool, timed: bool) -> list[str]:
     ]
     if parallel:
         highest = line.highest_premium
-        row.append(number(line.median_premium))
+        row.append(median_premium(line))
         row.append(f"{highest[0]} {number(highest[1])}" if highest else "–")
     row += [
         f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked",

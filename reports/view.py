@@ -8,6 +8,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any, NamedTuple
 
+from bench.markup import number
 from bench.results import Results
 
 Row = dict[str, Any]
@@ -65,6 +66,15 @@ class View:
     def tokenizers(self) -> list[str]:
         """Tokenizers that were loaded, in the order of the config."""
         return [name for name in self.run["config"]["tokenizers"] if name in self.run["tokenizers"]]
+
+    @property
+    def ordered_corpora(self) -> list[str]:
+        """Corpora in the order of the config, natural language before code."""
+        return sorted(self.corpora, key=lambda name: self.kind(name) == "code")
+
+    def is_bundled(self, corpus: str) -> bool:
+        """Whether a corpus is text that comes with tokbench."""
+        return bool(self.run["config"]["corpora"][corpus]["source"] == "builtin")
 
     def languages(self, corpus: str) -> list[str]:
         """Languages of a corpus, the pivot first."""
@@ -137,6 +147,8 @@ class TokenizerSummary(NamedTuple):
     tokens: int | None
     pivot_bytes_per_token: float | None
     median_premium: float | None
+    premiums: int
+    """Languages that have a premium, the pivot left out."""
     highest_premium: tuple[str, float] | None
     refused_premiums: int
     first_in: int
@@ -173,6 +185,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
             "bytes_per_token", tokenizer, corpus, pivot or languages[0]
         ),
         median_premium=median(premiums.values()) if premiums else None,
+        premiums=len(premiums),
         highest_premium=max(premiums.items(), key=lambda item: item[1], default=None),
         refused_premiums=len(languages) - 1 - len(premiums) if pivot else 0,
         first_in=sum(rank == 1 for rank in ranks.values()),
@@ -210,11 +223,25 @@ def trained_on(view: View, tokenizer: str) -> set[str]:
     return {trained["corpus"]} if trained else set()
 
 
+def median_premium(line: TokenizerSummary) -> str:
+    """Write the median premium, and over how many languages where some are refused."""
+    text = number(line.median_premium)
+    if line.refused_premiums and line.premiums:
+        return f"{text} (of {line.premiums})"
+    return text
+
+
 def verdicts(view: View) -> list[str]:
     """Return the sentences a report opens with: what the numbers say, per corpus."""
     sentences = []
-    for corpus in view.corpora:
+    for corpus in view.ordered_corpora:
         sentences += _verdict(view, corpus, summarize(view, corpus))
+    bundled = [name for name in view.ordered_corpora if view.is_bundled(name)]
+    if bundled:
+        sentences.append(
+            f"{_and(bundled)} {'is' if len(bundled) == 1 else 'are'} bundled text: enough for first "
+            "contact and for tests, far too small to choose a tokenizer by."
+        )
     return sentences
 
 

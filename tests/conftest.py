@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import runpy
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
+
+from bench.config import load_config
+from bench.environment import Stopwatch
+from bench.runner import RunOutcome, run
+from bench.tally import Cell
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -71,3 +83,139 @@ def mixed_texts(corpus_texts: Callable[[str, str, int], list[str]]) -> list[str]
     """Return prose in many scripts and some code."""
     prose = [t for language in LANGUAGES for t in corpus_texts("flores200", language, 60)]
     return prose + corpus_texts("source_code", "python", 5) + corpus_texts("udhr", "all", 400)
+
+
+TOYS = REPOSITORY / "tests" / "toys"
+"""A package of toy tokenizers with entry points of its own, as a third party would install it."""
+
+
+@contextmanager
+def toys_installed() -> Iterator[None]:
+    """Let tokbench, and every process it starts, find the toy tokenizers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(TOYS)
+        patch.setenv("PYTHONPATH", str(TOYS))
+        yield
+
+
+@pytest.fixture
+def toys() -> Iterator[None]:
+    """Make the toy tokenizers known for one test."""
+    with toys_installed():
+        yield
+
+
+class Listener:
+    """Hears what a run tells, and prints nothing."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.cells: list[tuple[Cell, bool]] = []
+
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+        self.cells.append((cell, reused))
+
+
+Measure = Callable[..., RunOutcome]
+
+
+@pytest.fixture(scope="session")
+def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
+    """Return a function that runs a config given as a mapping, with the toy tokenizers installed.
+
+    `files` are written beside the config: a list is JSON Lines with ids 0, 1, 2, ..., text is
+    text. Without `cache` the run has an empty one; without `folder` a new one.
+    """
+
+    def measure_config(
+        config: Mapping[str, Any],
+        files: Mapping[str, Any] | None = None,
+        *,
+        folder: Path | None = None,
+        cache: Path | None = None,
+        listener: Listener | None = None,
+        new: bool = False,
+    ) -> RunOutcome:
+        folder = folder or tmp_path_factory.mktemp("run")
+        cache = cache or tmp_path_factory.mktemp("cache")
+        for name, content in (files or {}).items():
+            write_file(folder / name, content)
+        (folder / "config.yaml").write_text(
+            json.dumps({"name": "test", **config}, ensure_ascii=False), encoding="utf-8"
+        )
+        with toys_installed(), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TOKBENCH_CACHE", str(cache))
+            loaded = load_config(folder / "config.yaml", shown="config.yaml")
+            return run(
+                loaded,
+                output=folder / "runs",
+                progress=listener or Listener(),
+                watch=Stopwatch(),
+                new=new,
+            )
+
+    return measure_config
+
+
+def write_file(path: Path, content: Any) -> None:
+    """Write text as it is, and a list as JSON Lines: texts, or rows."""
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8", newline="")
+        return
+    rows = [
+        row if isinstance(row, Mapping) else {"id": str(number), "text": row}
+        for number, row in enumerate(content)
+    ]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def listener() -> type[Listener]:
+    """The class of what hears a run."""
+    return Listener
+
+
+@pytest.fixture(scope="session")
+def case_tokenizers(cases_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of small tokenizers that the cases name, built once."""
+    folder = tmp_path_factory.mktemp("case_tokenizers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["make_tokenizers.py", str(folder)])
+        runpy.run_path(str(cases_folder / "make_tokenizers.py"), run_name="__main__")
+    return folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuickRun:
+    """A run of the ready config `quick`."""
+
+    folder: Path
+    """The run folder, `runs/quick-1`."""
+    summary: str
+    """What the command printed."""
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
+    folder = tmp_path_factory.mktemp("quick")
+    done = subprocess.run(
+        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
+
+
+@pytest.fixture(scope="session")
+def quick_summary(quick_run: QuickRun) -> str:
+    """What `tokbench run quick` prints."""
+    return quick_run.summary

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from bench.errors import ConfigError, TokenizerError
 from bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
@@ -61,8 +62,18 @@ class BytePairModel:
     def entries(self) -> dict[int, bytes]:
         """The bytes of each id that is not a special token."""
         found = {token: bytes([byte]) for byte, token in enumerate(self.byte_ids)}
-        for left, right, joined in self.merges:
-            found[joined] = found[left] + found[right]
+        waiting: Sequence[Merge] = self.merges
+        while waiting:
+            later: list[Merge] = []
+            for left, right, joined in waiting:
+                # Llama 3 has entries of a lower rank than their parts.
+                if left in found and right in found:
+                    found[joined] = found[left] + found[right]
+                else:
+                    later.append((left, right, joined))
+            if len(later) == len(waiting):
+                raise TokenizerError(f"merge {later[0]} joins ids that no other merge makes")
+            waiting = later
         for data, token in (self.whole_pieces or {}).items():
             found[token] = data
         return found
@@ -114,7 +125,7 @@ def apply_merges(model: BytePairModel, piece: bytes) -> list[int]:
     ids = [model.byte_ids[byte] for byte in piece]
     never = len(model.merges)
     while len(ids) > 1:
-        pairs = zip(ids, ids[1:], strict=False)
+        pairs = pairwise(ids)
         rank, at = min((model.ranks.get(pair, never), at) for at, pair in enumerate(pairs))
         if rank == never:
             break
@@ -286,7 +297,7 @@ class ByteBPE(TokenizerPlugin):
     format: Literal["auto", "tiktoken", "tokenizer.json", "json"] = "auto"
     pre_tokenization: str | None = None
     pattern: str | None = None
-    special_tokens: dict[str, int] = {}
+    special_tokens: dict[str, int] = Field(default_factory=dict)
     whole_piece: bool | None = None
     engine: Literal["fast", "readable"] = "fast"
 

@@ -9,7 +9,8 @@ work is split in two:
    whole, so two pieces that hash alike can never be taken for each other.
 2. The pieces that are new, each once, are merged together (`_merge`): one column of a matrix for
    each piece, and in every round each column joins its leftmost pair of lowest rank. That is the
-   definition of `byte_bpe.apply_merges`, for many pieces at a time.
+   definition of `byte_bpe.apply_merges`, for many pieces at a time. Before that, pieces are split
+   at seams that no merge can cross (`_Seams`), so that fewer and shorter ones are new.
 
 What was merged goes into the table, until it holds `max_known` pieces; then it starts afresh.
 """
@@ -18,6 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import islice, pairwise, repeat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +33,7 @@ from tokenizers_impl.pretokenize_fast import Cutter, Joined
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 IdArray = npt.NDArray[np.uint32]
 
 _SHORT = 15
@@ -40,6 +45,10 @@ _LENGTHS = np.arange(_SHORT + 1, dtype=np.uint64) << np.uint64(56)
 
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+_FEW_CHARACTERS = 4096
+"""Batches of fewer characters are encoded piece by piece."""
 
 
 class FastEncoder:
@@ -59,6 +68,7 @@ class FastEncoder:
         self._chunk = chunk
         self._max_known = max_known
         self._table = self._fresh_table()
+        self._short_known: dict[str, list[int]] = {}
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text, shape (tokens,), dtype uint32.
@@ -67,19 +77,57 @@ class FastEncoder:
         """
         if len(self._table) > self._max_known:
             self._table = self._fresh_table()
-        chunks = [self._look_up(part) for part in _chunks(texts, self._chunk)]
-        self._learn(chunks)
+        if sum(map(len, texts)) < _FEW_CHARACTERS:
+            return [self._encode_short(text) for text in texts]
+        parts, n_parts = self._without_long(texts)
+        chunks = [self._look_up(part) for part in _chunks(parts, self._chunk)]
+        _learn([chunk.pieces for chunk in chunks], self._table, self._merger)
         arrays: list[IdArray] = []
         for chunk in chunks:
             arrays += self._collect(chunk)
-        return arrays
+        if n_parts is None:
+            return arrays
+        part = iter(arrays)
+        return [np.concatenate(list(islice(part, n))) for n in n_parts]
+
+    def _without_long(self, texts: Sequence[str]) -> tuple[Sequence[str], list[int] | None]:
+        """Return texts with long ones cut where a piece starts anyway, and the parts of each."""
+        if max(map(len, texts), default=0) <= 2 * self._chunk:
+            return texts, None
+        parts: list[str] = []
+        n_parts: list[int] = []
+        for text in texts:
+            cuts = self._cutter.safe_cuts(text, self._chunk)
+            parts += [text[a:b] for a, b in pairwise([0, *cuts, len(text)])]
+            n_parts.append(len(cuts) + 1)
+        return parts, n_parts
+
+    def _encode_short(self, text: str) -> IdArray:
+        """Encode a text piece by piece: for a few lines, arrays cost more than they save."""
+        ids: list[int] = []
+        for piece in self._model.pre_tokenization.split(text):
+            known = self._short_known.get(piece)
+            if known is None:
+                known = self._short_known[piece] = self._encode_piece(piece)
+            ids += known
+        if len(self._short_known) > self._max_known:
+            self._short_known.clear()
+        return np.array(ids, np.uint32)
+
+    def _encode_piece(self, piece: str) -> list[int]:
+        try:
+            data = piece.encode()
+        except UnicodeEncodeError as exc:
+            raise _surrogate_error([piece], exc) from exc
+        whole = (self._model.whole_pieces or {}).get(data)
+        return self._merger.merge_one(data) if whole is None else [whole]
 
     def _fresh_table(self) -> _PieceTable:
         table = _PieceTable()
         if self._model.whole_pieces is not None:
-            known = self._model.whole_pieces
+            known = dict(sorted(self._model.whole_pieces.items(), key=lambda item: len(item[0])))
             ids = np.fromiter(known.values(), np.uint32, len(known))
-            table.add(list(known), ids, np.ones(len(known), np.int64))
+            table.add(_Distinct.of(list(known)), ids, np.ones(len(known), np.int64))
         return table
 
     def _look_up(self, texts: Sequence[str]) -> _Chunk:
@@ -92,43 +140,21 @@ class FastEncoder:
         separators = np.searchsorted(starts, joined.separators)
         if len(data) != len(joined.text):
             lead = (np.frombuffer(data, np.int8) >= -64).nonzero()[0]  # not 0b10xxxxxx
-            starts = lead[starts]
-        values = self._table.look_up(data, starts)
-        values[separators] = _NOTHING
-        return _Chunk(data=data, starts=starts, values=values, separators=separators)
-
-    def _learn(self, chunks: Sequence[_Chunk]) -> None:
-        """Merge the pieces that are not in the table, add them, and fill in their values."""
-        missing = [np.flatnonzero(chunk.values == _UNKNOWN) for chunk in chunks]
-        pieces: list[bytes] = []
-        for chunk, at in zip(chunks, missing, strict=True):
-            data = chunk.data
-            begin, end = chunk.starts[at].tolist(), chunk.starts[at + 1].tolist()
-            pieces += [data[a:b] for a, b in zip(begin, end, strict=True)]
-        if not pieces:
-            return
-        filled = _learn_distinct(pieces, self._table, self._merger)
-        done = 0
-        for chunk, at in zip(chunks, missing, strict=True):
-            chunk.values[at] = filled[done : done + len(at)]
-            done += len(at)
+            starts = lead.take(starts)
+        pieces = self._table.look_up(data, starts, skip=separators)
+        return _Chunk(pieces=pieces, separators=separators)
 
     def _collect(self, chunk: _Chunk) -> list[IdArray]:
-        ids, ends = self._table.ids_of(chunk.values)
+        ids, ends = self._table.ids_of(chunk.pieces.values)
         cuts = ends[chunk.separators].tolist()
-        return [ids[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [ids[a:b] for a, b in pairwise(cuts)]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some texts, joined: where pieces start in the bytes, and what each piece is.
+    """Some texts, joined: their pieces, and which of these are the separators between texts."""
 
-    `starts` has one entry more than `values`. `separators` are the pieces between texts.
-    """
-
-    data: bytes
-    starts: Places
-    values: Places
+    pieces: _LookedUp
     separators: Places
 
 
@@ -163,6 +189,51 @@ _MANY = 1 << 32
 """Values below are the id of a piece that is one token; above, _MANY + the piece's number."""
 
 
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """The values of pieces, and what is needed to learn those that are not known.
+
+    `short` are the numbers of the unknown pieces that fit a key, `low` and `high` their keys;
+    `long` are the numbers of the other unknown ones and `long_bytes` these themselves.
+    """
+
+    values: Places
+    short: Places
+    low: Words
+    high: Words
+    long: Places
+    long_bytes: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Distinct:
+    """Pieces of which no two are equal: first those that fit a key, then the longer ones."""
+
+    low: Words
+    high: Words
+    long: list[bytes]
+
+    @classmethod
+    def of(cls, pieces: Sequence[bytes]) -> _Distinct:
+        """Order and pack pieces; those that fit a key must come first."""
+        n_short = sum(len(piece) <= _SHORT for piece in pieces)
+        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))[:n_short]
+        data = b"".join([*pieces[:n_short], bytes(16)])
+        low, high = _keys(data, np.cumsum(lengths) - lengths, lengths)
+        return cls(low=low, high=high, long=list(pieces[n_short:]))
+
+    def lengths(self) -> Places:
+        """Return the bytes of each piece."""
+        short = (self.high >> np.uint64(56)).view(np.int64)
+        return np.concatenate([short, np.fromiter(map(len, self.long), np.int64, len(self.long))])
+
+    def data(self) -> bytes:
+        """Return all pieces one after the other, and 16 zero bytes."""
+        rows = np.stack([self.low, self.high], axis=1).view(np.uint8)
+        inside = np.arange(16) < (self.high >> np.uint64(56)).view(np.int64)[:, None]
+        return b"".join([rows[inside].tobytes(), *self.long, bytes(16)])
+
+
 class _PieceTable:
     """Maps pieces to values, from which `ids_of` makes ids.
 
@@ -188,17 +259,25 @@ class _PieceTable:
         self._high = np.zeros(slots, np.uint64)
         self._value = np.full(slots, _UNKNOWN, np.int64)
 
-    def look_up(self, data: bytes, starts: Places) -> Places:
-        """Return the value of each piece ``data[starts[i]:starts[i + 1]]``, or _UNKNOWN."""
+    def look_up(self, data: bytes, starts: Places, *, skip: Places | None = None) -> _LookedUp:
+        """Look up each piece ``data[starts[i]:starts[i + 1]]``; those in `skip` are nothing."""
         begin, length = starts[:-1], np.diff(starts)
         low, high = _keys(data, begin, np.minimum(length, _SHORT))
         values = self._find(low, high)
-        long = np.flatnonzero(length > _SHORT)
+        is_long = length > _SHORT
+        long = np.flatnonzero(is_long)
+        long_bytes: list[bytes] = []
         if len(long):
-            get, a, b = self._long.get, starts[long].tolist(), starts[long + 1].tolist()
-            found = [get(data[i:j], _UNKNOWN) for i, j in zip(a, b, strict=True)]
+            a, b = starts.take(long).tolist(), starts.take(long + 1).tolist()
+            long_bytes = [data[i:j] for i, j in zip(a, b, strict=True)]
+            found = list(map(self._long.get, long_bytes, repeat(_UNKNOWN)))
             values[long] = found
-        return values
+            unknown = [i for i, value in enumerate(found) if value == _UNKNOWN]
+            long, long_bytes = long[unknown], [long_bytes[i] for i in unknown]
+        if skip is not None:
+            values[skip] = _NOTHING
+        short = np.flatnonzero((values == _UNKNOWN) & ~is_long)
+        return _LookedUp(values, short, low.take(short), high.take(short), long, long_bytes)
 
     def _find(self, low: Words, high: Words) -> Places:
         slot = self._slot(low, high)
@@ -220,30 +299,17 @@ class _PieceTable:
         return values
 
     def _slot(self, low: Words, high: Words) -> Places:
-        mixed = low * _MIX_1
-        mixed ^= high * _MIX_2
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= _MIX_1
-        mixed >>= self._shift
-        return mixed.view(np.int64)
+        return (_mixed(low, high) >> self._shift).view(np.int64)
 
-    def add(self, pieces: Sequence[bytes], ids: IdArray, counts: Places) -> Places:
+    def add(self, pieces: _Distinct, ids: IdArray, counts: Places) -> Places:
         """Add pieces that are not in the table, with their ids; return their values.
 
         `ids` holds the ids of all pieces one after the other, `counts` how many each has.
         """
         values = self._store(ids, counts)
-        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-        long = lengths > _SHORT
-        self._long.update(
-            (pieces[i], value)
-            for i, value in zip(np.flatnonzero(long).tolist(), values[long].tolist(), strict=True)
-        )
-        data = b"".join(pieces)
-        begin = np.cumsum(lengths) - lengths
-        short = ~long
-        low, high = _keys(data + bytes(16), begin[short], lengths[short])
-        self._insert(low, high, values[short])
+        n_short = len(pieces.low)
+        self._insert(pieces.low, pieces.high, values[:n_short])
+        self._long.update(zip(pieces.long, values[n_short:].tolist(), strict=True))
         return values
 
     def _store(self, ids: IdArray, counts: Places) -> Places:
@@ -309,6 +375,14 @@ class _PieceTable:
         return ids, ends
 
 
+def _mixed(low: Words, high: Words) -> Words:
+    mixed = low * _MIX_1
+    mixed ^= high * _MIX_2
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _MIX_1
+    return mixed
+
+
 def _keys(data: bytes, begin: Places, length: Places) -> tuple[Words, Words]:
     """Return the two words of each piece; data must go on for 16 bytes after the last begin."""
     # Overlapping words, one from every byte; copied once, since reading unaligned ones is slow.
@@ -321,6 +395,49 @@ def _keys(data: bytes, begin: Places, length: Places) -> tuple[Words, Words]:
 
 
 # --- new pieces -----------------------------------------------------------------------------------
+
+
+def _learn(found: Sequence[_LookedUp], table: _PieceTable, merger: _Merger | _PartMerger) -> None:
+    """Merge the pieces that are not known, each once, add them to the table, fill in values."""
+    low = np.concatenate([f.low for f in found]) if found else np.zeros(0, np.uint64)
+    high = np.concatenate([f.high for f in found]) if found else low
+    long = [piece for f in found for piece in f.long_bytes]
+    if not len(low) and not long:
+        return
+    chosen, number = _distinct(low, high)
+    long_numbers = {piece: i for i, piece in enumerate(dict.fromkeys(long), start=len(chosen))}
+    pieces = _Distinct(low.take(chosen), high.take(chosen), list(long_numbers))
+    values = table.add(pieces, *merger.merge(pieces))
+    short_values = values.take(number)
+    long_values = values[[long_numbers[piece] for piece in long]] if long else values[:0]
+    for f in found:
+        f.values[f.short], short_values = np.split(short_values, [len(f.short)])
+        f.values[f.long], long_values = np.split(long_values, [len(f.long)])
+
+
+def _distinct(low: Words, high: Words) -> tuple[Places, Places]:
+    """Return one place of each distinct key, and for every key the number of its like among them.
+
+    All keys write their place into the slot of their hash. Those that read back a place with their
+    own key are settled; the others, whose slot went to another key, try again among themselves.
+    """
+    n = len(low)
+    bits = max(n, 1).bit_length() + 1
+    slot = _mixed(low, high) >> np.uint64(64 - bits)
+    scratch = np.empty(1 << bits, np.int64)
+    like = np.empty(n, np.int64)
+    todo = np.arange(n)
+    at = slot.view(np.int64)
+    while len(todo):
+        scratch[at] = todo
+        written = scratch.take(at)
+        same = (low.take(written) == low.take(todo)) & (high.take(written) == high.take(todo))
+        like[todo[same]] = written[same]
+        todo, at = todo[~same], at[~same]
+    chosen = np.flatnonzero(like == np.arange(n))
+    number = np.empty(n, np.int64)
+    number[chosen] = np.arange(len(chosen))
+    return chosen, number.take(like)
 
 
 class _PartMerger:
@@ -337,34 +454,23 @@ class _PartMerger:
         self._table = _PieceTable()
         self._max_known = max_known
 
-    def merge(self, pieces: Sequence[bytes]) -> tuple[IdArray, Places]:
+    def merge_one(self, piece: bytes) -> list[int]:
+        """Return the ids of one piece."""
+        return [token for token in self._merger.merge_long(piece) if token >= 0]
+
+    def merge(self, pieces: _Distinct) -> tuple[IdArray, Places]:
         """Return the ids of all pieces one after the other, and how many each has."""
         if len(self._table) > self._max_known:
             self._table = _PieceTable()
-        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-        data = b"".join([*pieces, bytes(16)])
+        data, lengths = pieces.data(), pieces.lengths()
         stops = np.cumsum(lengths)
         starts = self._seams.starts(np.frombuffer(data, np.uint8), stops - lengths)
         starts = np.append(starts, stops[-1])
-        values = self._table.look_up(data, starts)
-        missing = np.flatnonzero(values == _UNKNOWN)
-        if len(missing):
-            begin, end = starts[missing].tolist(), starts[missing + 1].tolist()
-            parts = [data[a:b] for a, b in zip(begin, end, strict=True)]
-            values[missing] = _learn_distinct(parts, self._table, self._merger)
-        ids, ends = self._table.ids_of(values)
+        found = self._table.look_up(data, starts)
+        _learn([found], self._table, self._merger)
+        ids, ends = self._table.ids_of(found.values)
         last = np.searchsorted(starts, stops) - 1
         return ids, np.diff(ends[last], prepend=0)
-
-
-def _learn_distinct(
-    pieces: Sequence[bytes], table: _PieceTable, merger: _Merger | _PartMerger
-) -> Places:
-    """Merge the distinct ones of these pieces, add them to the table, return all values."""
-    distinct = list(dict.fromkeys(pieces))
-    values = table.add(distinct, *merger.merge(distinct)).tolist()
-    found = dict(zip(distinct, values, strict=True))
-    return np.fromiter(map(found.__getitem__, pieces), np.int64, len(pieces))
 
 
 class _Seams:
@@ -379,7 +485,11 @@ class _Seams:
     def __init__(self, model: BytePairModel) -> None:
         whole, partial = _reaching_across([model.entries[joined] for _, _, joined in model.merges])
         self._whole = _HashSet(whole)
-        self._partial = _HashSet(partial) if len(partial) else None
+        self._partial = _HashSet(partial)
+        # Which last and first bytes an end and a beginning of `partial` have: a quick no for most.
+        last, first = _last_byte(partial >> np.uint64(32)), (partial & np.uint64(0xFF))
+        self._maybe_partial = np.zeros(1 << 16, np.bool_)
+        self._maybe_partial[((last << np.uint64(8)) | first).view(np.int64)] = True
 
     def starts(self, data: npt.NDArray[np.uint8], begin: Places) -> Places:
         """Return where parts start: at every piece and every seam that nothing reaches across.
@@ -396,18 +506,18 @@ class _Seams:
         inner = np.flatnonzero(~is_begin.take(lead[1:]))
         left, right = code.take(inner), code.take(inner + 1)
         held = self._whole.may_hold(_pair(left, right))
-        if self._partial is not None:
-            free = np.flatnonzero(~held)
-            held[free] = self._partly_held(
-                left[free], right[free], length.take(inner[free]), length.take(inner[free] + 1)
-            )
+        seam = lead.take(inner + 1)
+        edge = data.take(seam - 1).astype(np.int64) * 256 + data.take(seam)
+        some = np.flatnonzero(self._maybe_partial.take(edge) & ~held)
+        held[some] = self._partly_held(
+            left[some], right[some], length.take(inner[some]), length.take(inner[some] + 1)
+        )
         return np.delete(lead, inner[held] + 1)
 
     def _partly_held(
         self, left: Words, right: Words, left_length: Places, right_length: Places
-    ) -> npt.NDArray[np.bool_]:
+    ) -> Bools:
         held = np.zeros(len(left), np.bool_)
-        assert self._partial is not None
         for dropped in range(4):
             end = left >> np.uint64(8 * dropped)
             for taken in range(1, 5):
@@ -421,6 +531,15 @@ _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(5)], np.uint64)
 _CHARACTER_LENGTHS = np.array(
     [1 if b < 0xC0 else 2 if b < 0xE0 else 3 if b < 0xF0 else 4 for b in range(256)], np.int64
 )
+
+
+def _last_byte(end: Words) -> Words:
+    """Return the highest byte of each number that is not zero."""
+    last = end & np.uint64(0xFF)
+    for shift in (8, 16, 24):
+        byte = (end >> np.uint64(shift)) & np.uint64(0xFF)
+        last = np.where(byte > 0, byte, last)
+    return last
 
 
 def _pair(left: Words, right: Words) -> Words:
@@ -475,7 +594,7 @@ class _HashSet:
         mixed >>= self._shift
         return mixed.view(np.int64)
 
-    def may_hold(self, words: Words) -> npt.NDArray[np.bool_]:
+    def may_hold(self, words: Words) -> Bools:
         """Return False for words that are certainly not in the set."""
         return self._held.take(self._slot(words))
 
@@ -485,113 +604,163 @@ class _Merger:
 
     def __init__(self, model: BytePairModel) -> None:
         self._model = model
-        self._byte_ids = np.array(model.byte_ids, np.int64)
-        self._result = np.array([joined for _, _, joined in model.merges], np.int64)
+        self._byte_ids = np.array(model.byte_ids, np.int32)
+        self._result = np.array([joined for _, _, joined in model.merges], np.int32)
         self._pairs = _PairTable(model)
-        bytes_ = self._byte_ids
-        both = self._pairs.look_up(np.repeat(bytes_, 256), np.tile(bytes_, 256))
-        self._byte_pair_ranks = both
+        self._byte_pair_ranks = self._pairs.look_up(
+            np.repeat(self._byte_ids, 256), np.tile(self._byte_ids, 256)
+        )
 
-    def merge(self, pieces: Sequence[bytes]) -> tuple[IdArray, Places]:
+    def merge(self, pieces: _Distinct) -> tuple[IdArray, Places]:
         """Return the ids of all pieces one after the other, and how many each has."""
-        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-        data = np.frombuffer(b"".join(pieces) + b"\0", np.uint8)
+        data, lengths = np.frombuffer(pieces.data(), np.uint8), pieces.lengths()
         begin = np.cumsum(lengths) - lengths
-        order = np.argsort(lengths, kind="stable")
         # Final tokens, at the place of their first byte; -1 where a byte went into a token.
-        tokens = np.full(len(data), -1, np.int64)
+        tokens = np.full(len(data), -1, np.int32)
+        order = np.argsort(lengths, kind="stable")
+        shortest_first = lengths[order]
         done = 0
-        for longest in _group_lengths(int(lengths.max(initial=1))):
-            stop = int(np.searchsorted(lengths[order], longest, side="right"))
-            group = order[done:stop]
-            done = stop
-            for part in _parts(group, longest):
+        for longest in _GROUP_LENGTHS:
+            stop = int(np.searchsorted(shortest_first, longest, side="right"))
+            for part in _parts(order[done:stop], longest):
                 self._merge_group(data, begin[part], lengths[part], longest, tokens)
+            done = stop
+        for i in order[done:].tolist():
+            stop = begin[i] + lengths[i]
+            tokens[begin[i] : stop] = self.merge_long(data[begin[i] : stop].tobytes())
         kept = tokens >= 0
-        counts = np.add.reduceat(kept, begin, dtype=np.int64) if len(begin) else lengths
+        counts = np.add.reduceat(kept, begin, dtype=np.int64)
         return tokens[kept].astype(np.uint32), counts
 
-    def _merge_group(
-        self, data: npt.NDArray[np.uint8], begin: Places, length: Places, longest: int, out: Places
-    ) -> None:
-        """Merge pieces of at most `longest` bytes and write their tokens to `out`.
+    def merge_long(self, piece: bytes) -> list[int]:
+        """Merge one piece with a heap of pairs, in time n log n; -1 as in `_Columns`."""
+        ranks, merges = self._model.ranks, self._model.merges
+        tokens = [self._model.byte_ids[byte] for byte in piece]
+        n = len(tokens)
+        following, preceding = list(range(1, n + 1)), list(range(-1, n - 1))
+        heap = [
+            (rank, at)
+            for at, pair in enumerate(pairwise(tokens))
+            if (rank := ranks.get(pair)) is not None
+        ]
+        heapify(heap)
+        while heap:
+            rank, at = heappop(heap)
+            gone = following[at]
+            left, right, joined = merges[rank]
+            # A pair that has changed since it was put in is out of date.
+            if gone == n or tokens[at] != left or tokens[gone] != right:
+                continue
+            tokens[at], tokens[gone] = joined, -1
+            following[at] = after = following[gone]
+            if after < n:
+                preceding[after] = at
+            for first, second in ((preceding[at], at), (at, after)):
+                if first >= 0 and second < n:
+                    new = ranks.get((tokens[first], tokens[second]))
+                    if new is not None:
+                        heappush(heap, (new, first))
+        return tokens
 
-        All matrices have a column for each piece and a row for each byte, with one row more at
-        both ends, whose token _PAD joins with nothing. `keys` holds rank * rows + row for the pair
-        that begins in a row, so that the minimum of a column is its leftmost pair of lowest rank.
-        """
-        n, rows = len(begin), longest + 2
-        row = np.arange(rows)[:, None]
+    def _merge_group(
+        self,
+        data: npt.NDArray[np.uint8],
+        begin: Places,
+        length: Places,
+        longest: int,
+        out: npt.NDArray[np.int32],
+    ) -> None:
+        """Merge pieces of at most `longest` bytes and write their tokens to `out`."""
+        row = np.arange(longest + 2)[:, None]
         inside = (row >= 1) & (row <= length)
         at = np.where(inside, begin + row - 1, 0)
-        byte = data[at].astype(np.int64)
-        token = np.where(inside, self._byte_ids[byte], self._pairs.pad)
-        rank = np.where(
-            inside[:-1] & inside[1:],
-            self._byte_pair_ranks[byte[:-1] * 256 + byte[1:]],
-            _NEVER,
-        )
-        shift = np.int64(rows.bit_length())
-        never = np.int64(_NEVER) << shift
-        keys = np.full((rows, n), never)
-        keys[:-1] = np.where(rank == _NEVER, never, (rank << shift) | row[:-1])
-        following = np.broadcast_to(row + 1, (rows, n)).copy()
-        preceding = np.broadcast_to(row - 1, (rows, n)).copy()
-        flat_token, flat_following = token.reshape(-1), following.reshape(-1)
-        flat_preceding = preceding.reshape(-1)
-        column = np.arange(n)
+        byte = data.take(at)
+        token = np.where(inside, self._byte_ids.take(byte), self._pairs.pad)
+        rank = np.full(inside.shape, _NEVER, np.int64)
+        pair = byte[:-1].astype(np.int64) * 256 + byte[1:]
+        np.copyto(rank[:-1], self._byte_pair_ranks.take(pair), where=inside[:-1] & inside[1:])
+        _Columns(token, rank, self._pairs, self._result).merge()
+        out[at[inside]] = token[inside]
+
+
+class _Columns:
+    """The merging itself: a column for each piece, a row for each byte.
+
+    There is one row more at both ends, whose token joins with nothing. `keys` holds rank and row
+    of the pair that begins in a row, so that the minimum of a column is its leftmost pair of
+    lowest rank. `token` is changed in place, to -1 where a token has gone into the one before.
+    """
+
+    def __init__(
+        self,
+        token: npt.NDArray[np.int32],
+        rank: Places,
+        pairs: _PairTable,
+        result: npt.NDArray[np.int32],
+    ) -> None:
+        rows, self.n = token.shape
+        self.pairs, self.result = pairs, result
+        self.shift = rows.bit_length()
+        # 32-bit keys where they are wide enough: their minimum takes half the time.
+        wide = (len(result) + 1) << self.shift >= 1 << 32
+        self.dtype = np.uint64 if wide else np.uint32
+        self.never = int(np.iinfo(self.dtype).max)
+        row = np.arange(rows)[:, None]
+        self.keys = self._keys(rank, row)
+        self.token = token.reshape(-1)
+        steps = np.broadcast_to(row, token.shape).astype(np.int32)
+        self.following, self.preceding = (steps + 1).reshape(-1), (steps - 1).reshape(-1)
+
+    def _keys(self, rank: Places, row: Places) -> npt.NDArray[Any]:
+        keys: npt.NDArray[Any] = ((rank << self.shift) | row).astype(self.dtype)
+        keys[rank == _NEVER] = self.never
+        return keys
+
+    def merge(self) -> None:
+        """Join one pair in every column until no column has one left."""
+        keys, column, n = self.keys, np.arange(self.n), self.n
         while True:
             best = keys.min(axis=0)
-            live = best < never
-            n_live = int(np.count_nonzero(live))
-            if n_live == 0:
-                break
-            if n_live < len(best):
+            live = best != self.never
+            if not live.all():
                 keys, best, column = np.compress(live, keys, axis=1), best[live], column[live]
-            width = len(column)
+                if not len(column):
+                    return
+            here = (best & ((1 << self.shift) - 1)).astype(np.int64)
+            place = here * n + column
+            gone = self.following.take(place).astype(np.int64)
+            gone_place = gone * n + column
+            after = self.following.take(gone_place).astype(np.int64)
+            before = self.preceding.take(place).astype(np.int64)
+            after_place = after * n + column
+            joined = self.result.take((best >> self.shift).astype(np.int64))
+            self.token[place] = joined
+            self.token[gone_place] = -1
+            self.following[place] = after
+            self.preceding[after_place] = here
+            left, right = self.token.take(before * n + column), self.token.take(after_place)
+            rank = self.pairs.look_up(
+                np.concatenate([left, joined]), np.concatenate([joined, right])
+            )
+            changed = np.concatenate([before, here])
+            flat, width = keys.reshape(-1), len(column)
             index = np.arange(width)
-            here = best & ((1 << shift) - 1)
-            flat = here * n + column
-            gone = flat_following.take(flat)
-            after = flat_following.take(gone * n + column)
-            before = flat_preceding.take(flat)
-            joined = self._result.take(best >> shift)
-            flat_token[flat] = joined
-            flat_token[gone * n + column] = -1
-            flat_following[flat] = after
-            flat_preceding[after * n + column] = here
-            left = flat_token.take(before * n + column)
-            right = flat_token.take(after * n + column)
-            ranks = self._pairs.look_up(
-                np.concatenate([joined, left]), np.concatenate([right, joined])
-            )
-            ranks = np.where(ranks == _NEVER, never, ranks << shift)
-            flat_keys = keys.reshape(-1)
-            flat_keys[gone * width + index] = never
-            flat_keys[here * width + index] = np.where(
-                ranks[:width] == never, never, ranks[:width] | here
-            )
-            flat_keys[before * width + index] = np.where(
-                ranks[width:] == never, never, ranks[width:] | before
-            )
-        inner = inside[1:-1]
-        out[at[1:-1][inner]] = token[1:-1][inner]
+            flat[gone * width + index] = self.never
+            flat[changed * width + np.concatenate([index, index])] = self._keys(rank, changed)
 
 
 _NEVER = (1 << 31) - 1
 """Rank of a pair that is never joined."""
 
 
-def _group_lengths(longest: int) -> list[int]:
-    lengths = [4, 8, 12, 16, 24, 32, 48, 64]
-    while lengths[-1] < longest:
-        lengths.append(lengths[-1] * 2)
-    return lengths
+_CELLS = 1 << 17
+_GROUP_LENGTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+"""Pieces are merged together with others of about their length; longer ones one by one."""
 
 
 def _parts(group: Places, longest: int) -> Iterator[Places]:
-    """Yield parts of a group, so that a matrix has about a quarter of a million cells."""
-    size = max(1, (1 << 18) // (longest + 2))
+    """Yield parts of a group, so that its matrices stay in the cache."""
+    size = max(1, _CELLS // (longest + 2))
     for start in range(0, len(group), size):
         yield group[start : start + size]
 
@@ -611,7 +780,7 @@ class _PairTable:
                 f"a vocabulary of {model.n_ids} ids is too large for the fast encoder; "
                 "use engine: readable"
             )
-        self.pad = model.n_ids
+        self.pad = np.int32(model.n_ids)
         self._bits, self._rank_bits = np.uint64(bits), np.uint64(rank_bits)
         self._rank_mask = np.uint64((1 << rank_bits) - 1)
         slots = 1 << (4 * len(model.merges) + 1).bit_length()
@@ -620,7 +789,7 @@ class _PairTable:
         merges = np.array(model.merges, np.int64).reshape(-1, 3)
         self._insert(self._key(merges[:, 0], merges[:, 1]))
 
-    def _key(self, left: Places, right: Places) -> Words:
+    def _key(self, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Words:
         return (left.astype(np.uint64) << self._bits) | right.astype(np.uint64)
 
     def _slot(self, key: Words) -> Places:
@@ -639,7 +808,7 @@ class _PairTable:
             lost = self._slots.take(slot) != content
             content, slot = content[lost], (slot[lost] + 1) & self._last
 
-    def look_up(self, left: Places, right: Places) -> Places:
+    def look_up(self, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Places:
         """Return the rank of each pair, _NEVER where it is not joined."""
         key = self._key(left, right)
         slot = self._slot(key)

@@ -27,6 +27,7 @@ import binascii
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,7 +61,7 @@ def load_model(
             return _load_ranks(data, rule, special_tokens, whole_piece)
         content = json.loads(data)
         own = content.get("format") == OWN_FORMAT if format == "auto" else format == "json"
-        read = _from_own_json if own else _from_tokenizer_json
+        read = _from_own_json if own else model_from_tokenizer_json
         return read(content, rule, special_tokens, whole_piece)
     except TokenizerError as exc:
         raise TokenizerError(f"{path.name}: {exc}") from exc
@@ -128,7 +129,7 @@ def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
 def _halves(entry: bytes, pairs: Mapping[tuple[bytes, bytes], int]) -> tuple[bytes, bytes] | None:
     """Return the two tokens that an entry is before it is one, None when there are more."""
     parts = [entry[i : i + 1] for i in range(len(entry))]
-    ranks: list[int | None] = [pairs.get(pair) for pair in zip(parts, parts[1:], strict=False)]
+    ranks: list[int | None] = [pairs.get(pair) for pair in pairwise(parts)]
     while len(parts) > 2:
         known = [rank for rank in ranks if rank is not None]
         if not known:
@@ -150,7 +151,7 @@ def ranks_of(model: BytePairModel) -> dict[bytes, int]:
     only one number for both.
     """
     ids = [joined for _, _, joined in model.merges]
-    if any(a >= b for a, b in zip(ids, ids[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(ids)):
         raise TokenizerError(
             "a rank file cannot hold this model: its ids are not in the order of its merges"
         )
@@ -303,12 +304,16 @@ def _pre_tokenizer_json(rule: PreTokenization) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
 
 
-def _from_tokenizer_json(
+def model_from_tokenizer_json(
     content: Mapping[str, Any],
-    rule: PreTokenization | None,
-    special_tokens: Mapping[str, int] | None,
-    whole_piece: bool | None,
+    rule: PreTokenization | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_piece: bool | None = None,
 ) -> BytePairModel:
+    """Return the model in the content of a `tokenizer.json`.
+
+    Raises `TokenizerError` for one that does more than byte-level BPE.
+    """
     bpe = content["model"]
     _refuse_what_we_lack(content, bpe)
     added = {token["content"]: token["id"] for token in content.get("added_tokens") or []}

@@ -19,6 +19,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def textbook_merges(pieces: Pieces, n_merges: int, *, min_frequency: int = 1) ->
     while len(merges) < n_merges:
         counts: Counter[tuple[int, int]] = Counter()
         for piece, ids in words.items():
-            for pair in zip(ids, ids[1:], strict=False):
+            for pair in pairwise(ids):
                 counts[pair] += pieces[piece]
         if not counts or max(counts.values()) < min_frequency:
             break
@@ -226,7 +227,8 @@ class _Training:
         """Return the positions where the pair still stands."""
         at = pair.positions
         second = at + self.lengths[pair.left]
-        return at[(self.symbols[at] == pair.left) & (self.symbols[second] == pair.right)]
+        held = (self.symbols[at] == pair.left) & (self.symbols[second] == pair.right)
+        return np.compress(held, at)
 
     def _join(self, pair: _Pair, at: Positions) -> None:
         """Write the joined token over all its occurrences and add the pairs this makes."""
@@ -301,7 +303,7 @@ def _every_second(at: Positions, length: int) -> Positions:
     index = np.arange(len(at))
     begins = np.concatenate([[True], np.diff(at) != length])
     run_start = np.maximum.accumulate(np.where(begins, index, 0))
-    return at[(index - run_start) % 2 == 0]
+    return np.compress((index - run_start) % 2 == 0, at)
 
 
 # --- from texts to a model ------------------------------------------------------------------------
@@ -407,7 +409,7 @@ class ByteBPETrainer(TrainerPlugin):
     vocab_size: int = Field(gt=0)
     pre_tokenization: str = "gpt2"
     pattern: str | None = None
-    special_tokens: dict[str, int] = {}
+    special_tokens: dict[str, int] = Field(default_factory=dict)
     min_frequency: int = Field(default=2, ge=1)
 
     @field_validator("special_tokens", mode="before")

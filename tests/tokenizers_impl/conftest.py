@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,18 +46,6 @@ def cases() -> Path:
     if not (CASES / "make_tokenizers.py").exists():
         pytest.skip(f"no cases at {CASES}; set TOKBENCH_CASES")
     return CASES
-
-
-@pytest.fixture(scope="session")
-def case_tokenizers(cases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of small tokenizers that the cases name, built once."""
-    folder = tmp_path_factory.mktemp("case_tokenizers")
-    arguments, sys.argv = sys.argv, ["make_tokenizers.py", str(folder)]
-    try:
-        runpy.run_path(str(cases / "make_tokenizers.py"), run_name="__main__")
-    finally:
-        sys.argv = arguments
-    return folder
 
 
 @pytest.fixture(scope="session")

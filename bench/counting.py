@@ -1,0 +1,113 @@
+"""Cells on their way through an executor: cut into parts, sent off, put together again.
+
+Parts may finish in any order; what comes out does not depend on it.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from bench.environment import Stopwatch
+from bench.errors import ResultsError
+from bench.executors import Executor
+from bench.plan import Plan
+from bench.results import read_cell
+from bench.tally import Cell, CellKey, Tally, TokenizerFacts
+from bench.worker import CellOutcome, CellTask, count_cell, parts_of, whole_cell
+
+
+class Progress(Protocol):
+    """How a run tells what it is doing; `bench.console` has the ones people see."""
+
+    def step(self, text: str) -> None:
+        """Something begins."""
+
+    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+        """A cell is finished."""
+
+
+@dataclass(kw_only=True)
+class Counting:
+    """Counts the cells of a plan; `cells` and `facts` hold what is finished."""
+
+    plan: Plan
+    folder: Path
+    executor: Executor
+    progress: Progress
+    watch: Stopwatch
+    cells: dict[CellKey, Cell] = field(default_factory=dict)
+    facts: dict[str, TokenizerFacts] = field(default_factory=dict)
+    peak_bytes: dict[str, int] = field(default_factory=dict)
+    """Highest resident memory of the processes that each tokenizer was counted in."""
+    _waiting: dict[CellKey, list[CellTask]] = field(default_factory=dict)
+    _outcomes: dict[CellKey, dict[Path, CellOutcome]] = field(default_factory=dict)
+    _finished: queue.SimpleQueue[Future[CellOutcome]] = field(default_factory=queue.SimpleQueue)
+
+    def path_of(self, key: CellKey) -> Path:
+        """Return the file that holds a cell's counts."""
+        return self.folder / "cells" / key.tokenizer / key.corpus / f"{key.language}.cell"
+
+    def begin(self, task: CellTask) -> None:
+        """Send a cell off, and take in whatever has finished meanwhile."""
+        parts = parts_of(task)
+        self._waiting[task.key] = parts
+        self._outcomes[task.key] = {}
+        for part in parts:
+            self.executor.submit(count_cell, part).add_done_callback(self._finished.put)
+        while not self._finished.empty():
+            self._take(self._finished.get())
+
+    def impossible(self, key: CellKey, reason: str) -> None:
+        """Note a cell that cannot be counted."""
+        self._finish(Cell(key=key, status="failed", detail=reason), reused=False)
+
+    def wait(self) -> dict[CellKey, Cell]:
+        """Return all cells in the order of the plan, once the last one is finished."""
+        while len(self.cells) < len(self.plan.cells):
+            self._take(self._finished.get())
+        return {key: self.cells[key] for key in self.plan.cells}
+
+    def _take(self, future: Future[CellOutcome]) -> None:
+        outcome = future.result()
+        key = outcome.key
+        self.watch.take(outcome.seconds, process=outcome.process)
+        peak = max(self.peak_bytes.get(key.tokenizer, 0), outcome.peak_bytes)
+        self.peak_bytes[key.tokenizer] = peak
+        self._outcomes[key][outcome.path] = outcome
+        if outcome.facts is not None:
+            self.facts.setdefault(key.tokenizer, outcome.facts)
+        if len(self._outcomes[key]) == len(self._waiting[key]):
+            outcomes = self._outcomes.pop(key)
+            ordered = [outcomes[part.path] for part in self._waiting.pop(key)]
+            self._finish(_cell_of(key, ordered), reused=all(o.reused for o in ordered))
+
+    def _finish(self, cell: Cell, *, reused: bool) -> None:
+        self.cells[cell.key] = cell
+        self.progress.cell(cell, len(self.cells), len(self.plan.cells), reused=reused)
+
+    def facts_in_order(self) -> Mapping[str, TokenizerFacts]:
+        """Return the facts of the tokenizers that could be loaded, in the order of the plan."""
+        keys = dict.fromkeys(key.tokenizer for key in self.plan.cells)
+        return {key: self.facts[key] for key in keys if key in self.facts}
+
+
+def _cell_of(key: CellKey, outcomes: Sequence[CellOutcome]) -> Cell:
+    reasons = [outcome.reason for outcome in outcomes if outcome.reason is not None]
+    if reasons:
+        return Cell(key=key, status="failed", detail=reasons[0])
+    return whole_cell(key, [_read(outcome) for outcome in outcomes])
+
+
+def _read(outcome: CellOutcome) -> Tally:
+    cell = read_cell(outcome.path, outcome.key, outcome.identity)
+    if cell is None:
+        raise ResultsError(
+            f"{outcome.path}: was written a moment ago and cannot be read back; "
+            "check the disk, and run the same command again"
+        )
+    return cell.tally

@@ -1,0 +1,122 @@
+"""The folder of a run: chosen, locked, taken up again.
+
+One process at a time works in a folder; the lock is the system's own, so it is gone with the
+process that held it, however that ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from bench.errors import ResultsError
+from bench.plan import Plan
+from bench.results import failed_rows_of, write_json
+
+Rerun = Literal["missing", "failed", "all"]
+"""What is counted again in the last run of a plan: nothing that is there, failures, or all."""
+
+LOCK = ".lock"
+
+
+@contextmanager
+def open_folder(
+    output: Path, plan: Plan, *, new: bool = False, rerun: Rerun | None = None
+) -> Iterator[Path]:
+    """Give the folder of a run to the caller alone.
+
+    It is the last run of the same plan if that is unfinished (or `rerun` asks for it finished or
+    not), else one of the next free number. Raises `ResultsError` where another process works in
+    it, or it cannot be written.
+    """
+    folder = _unfinished(output, plan, rerun=rerun) if not new else None
+    if folder is None:
+        folder = _next(output, plan.name)
+    with _locked(folder):
+        _clean(folder)
+        _forget(folder, rerun)
+        write_json(folder / "plan.json", {"plan": plan.sha256, "cells": len(plan.cells)})
+        yield folder
+        _clean(folder)
+
+
+def _numbers(output: Path, name: str) -> list[int]:
+    prefix = f"{name}-"
+    found = (path.name[len(prefix) :] for path in output.glob(f"{prefix}*"))
+    return sorted(int(number) for number in found if number.isdigit())
+
+
+def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None:
+    numbers = _numbers(output, plan.name)
+    if not numbers:
+        return None
+    last = output / f"{plan.name}-{numbers[-1]}"
+    finished = (last / "run.json").exists() and rerun is None
+    return None if finished or _plan_of(last) != plan.sha256 else last
+
+
+def _plan_of(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["plan"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _next(output: Path, name: str) -> Path:
+    """Make the folder of the next free number, whoever else is doing the same."""
+    number = (_numbers(output, name) or [0])[-1] + 1
+    while True:
+        folder = output / f"{name}-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not output.is_dir():
+                raise ResultsError(f"{output}: is not a folder; choose another --output") from None
+            number += 1
+        except OSError as exc:
+            raise ResultsError(
+                f"{folder}: cannot be made: {exc.strerror or exc}; choose another --output"
+            ) from exc
+        else:
+            return folder
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    import filelock
+
+    lock = filelock.FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout as exc:
+        raise ResultsError(
+            f"{folder}: another process is at work there; wait until it has finished, or give "
+            "--new for a run of its own"
+        ) from exc
+    except OSError as exc:
+        raise ResultsError(
+            f"{folder}: cannot be written: {exc.strerror or exc}; choose another --output"
+        ) from exc
+    try:
+        yield
+    finally:
+        lock.release()
+        with contextlib.suppress(OSError):
+            (folder / LOCK).unlink()
+
+
+def _clean(folder: Path) -> None:
+    """Remove what a process that was killed had begun to write."""
+    for path in folder.rglob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _forget(folder: Path, rerun: Rerun | None) -> None:
+    for path in folder.glob("cells/*/*/*.cell") if rerun in ("failed", "all") else ():
+        if rerun == "all" or failed_rows_of(path):
+            path.unlink()

@@ -1,0 +1,127 @@
+"""Corpora and trained tokenizers as tasks: read and trained in a worker that may be lost.
+
+What is found in the cache is taken at once; the rest is done wherever the executor runs it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench import heartbeat
+from bench.config import TrainEntry
+from bench.corpora import AnyCorpus
+from bench.environment import Stopwatch
+from bench.errors import TokbenchError
+from bench.limits import Limits
+from bench.pool import Loss, Settle, TryAgain
+from bench.slices import Slice, materialise
+from bench.training import Trained, obtain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A slice or a trained tokenizer, or the reason why there is none."""
+
+    value: Any = None
+    reason: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    process: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceTask:
+    """One language of a corpus to be read."""
+
+    name: str
+    entry: AnyCorpus
+    language: str
+    folder: Path
+    limits: Limits = field(default_factory=Limits)
+    tries: int = 0
+    group: str = "corpora"
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes above which the worker is ended."""
+        return self.limits.memory
+
+    def lost(self, loss: Loss) -> TryAgain | Settle:
+        """Try once more where the process was ended, else give the language up."""
+        if loss.kind == "died" and not self.tries:
+            return TryAgain(task=replace(self, tries=1))
+        where = f"corpus {self.name!r}, language {self.language!r}"
+        return Settle(outcome=self.hopeless(f"{where}: {loss.reason} while it was read"))
+
+    def hopeless(self, reason: str) -> Prepared:
+        """Return the outcome without a slice."""
+        return Prepared(reason=reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainTask:
+    """One tokenizer to be trained."""
+
+    key: str
+    entry: TrainEntry
+    slices: Sequence[Slice]
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def group(self) -> str:
+        """A process of its own."""
+        return f"training of {self.key}"
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes above which the worker is ended."""
+        return self.limits.memory
+
+    def lost(self, loss: Loss) -> TryAgain | Settle:
+        """Give the tokenizer up."""
+        reason = f"tokenizer {self.key}: {loss.reason} while it was trained"
+        return Settle(outcome=self.hopeless(reason))
+
+    def hopeless(self, reason: str) -> Prepared:
+        """Return the outcome without a tokenizer."""
+        return Prepared(reason=reason)
+
+
+def read_slice(task: SliceTask) -> Prepared:
+    """Read one language of a corpus into its slice."""
+    watch = Stopwatch()
+    heartbeat.at("open", seconds=task.limits.load_seconds)
+    try:
+        found: Slice | None = materialise(
+            task.name, task.entry, task.language, task.folder, watch=watch
+        )
+        reason = None
+    except TokbenchError as exc:
+        found, reason = None, str(exc)
+    return Prepared(
+        value=found, reason=reason, seconds=_seconds(watch, "corpus"), process=os.getpid()
+    )
+
+
+def train(task: TrainTask) -> Prepared:
+    """Train one tokenizer."""
+    watch = Stopwatch()
+    heartbeat.at("train", seconds=task.limits.train_seconds)
+    try:
+        trained: Trained | None = obtain(task.key, task.entry, task.slices)
+        reason = None
+    except TokbenchError as exc:
+        trained, reason = None, str(exc)
+    return Prepared(
+        value=trained, reason=reason, seconds=_seconds(watch, "train"), process=os.getpid()
+    )
+
+
+def _seconds(watch: Stopwatch, name: str) -> dict[str, float]:
+    """Return the sections of a stopwatch, what belongs to none of them under a name."""
+    seconds = watch.stop()
+    seconds[name] = seconds.get(name, 0.0) + seconds.pop("other", 0.0)
+    return seconds

@@ -1,0 +1,169 @@
+"""Write the parts of the documentation that come from the code: `make docs`, `make readme`.
+
+Generated: the metrics in `docs/glossary.md`, a page for each in `docs/metrics`, the commands in
+`docs/cli.md`, the schema of configs, and (from a run) the output of `quick` in `README.md` and,
+from a data folder, `docs/claims.md` (`make claims DATA=folder`). Tests compare the files with what
+this gives. Everything else in the pages is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bench import metric_pages
+from bench.cli import main
+from bench.listing import config_schema, entries
+from bench.markup import escape
+
+REPOSITORY = Path(__file__).parent.parent
+METRICS = REPOSITORY / "docs" / "metrics"
+SCHEMA = REPOSITORY / "configs" / "schema" / "tokbench.schema.json"
+DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "no direction"}
+
+
+def pages() -> dict[Path, str]:
+    """Return each generated file, or page with generated parts, as it should be."""
+    glossary, commands = REPOSITORY / "docs" / "glossary.md", REPOSITORY / "docs" / "cli.md"
+    return {
+        glossary: replaced(glossary.read_text(encoding="utf-8"), "metrics", metrics()),
+        commands: replaced(commands.read_text(encoding="utf-8"), "commands", command_tables()),
+        SCHEMA: schema(),
+        **{METRICS / name: text for name, text in metric_pages.pages().items()},
+    }
+
+
+def replaced(page: str, part: str, text: str) -> str:
+    """Return a page with one generated part exchanged.
+
+    >>> replaced("<!-- generated: x -->old<!-- end: x -->", "x", "new")
+    '<!-- generated: x -->\\n\\nnew\\n\\n<!-- end: x -->'
+    """
+    begin, end = f"<!-- generated: {part} -->", f"<!-- end: {part} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"no part {begin} ... {end} in the page; put these two lines back")
+    return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
+
+
+def schema() -> str:
+    """Return the JSON schema of configs. What pydantic writes differs between its versions."""
+    made_with = f"Written by `make docs` with pydantic {pydantic_minor()}."
+    text = json.dumps({"$comment": made_with, **config_schema()}, indent=1, ensure_ascii=False)
+    return f"{text}\n"
+
+
+def pydantic_minor() -> str:
+    """Return the installed version of pydantic without its last part, such as ``2.11``."""
+    return ".".join(version("pydantic").split(".")[:2])
+
+
+def metrics() -> str:
+    """Return one list entry for each metric, by suite."""
+    blocks: dict[str, list[str]] = {}
+    for metric in entries("metrics"):
+        facts = f"{metric['unit']}; {DIRECTIONS[metric['direction']]}"
+        facts += "; noisy" if metric["lane"] == "noisy" else ""
+        line = f"- `{metric['name']}` ({facts}): {escape(metric['definition'])}"
+        blocks.setdefault(metric["suite"], []).append(line)
+    return "\n\n".join(f"### Suite {name}\n\n" + "\n".join(lines) for name, lines in blocks.items())
+
+
+def command_tables() -> str:
+    """Return usage, help and options of every command."""
+    return "\n\n".join(_command(name, main.commands[name]) for name in sorted(main.commands))
+
+
+def _command(name: str, command: click.Command) -> str:
+    arguments = " ".join(_argument(p) for p in command.params if isinstance(p, click.Argument))
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    usage = " ".join(filter(None, ("tokbench", name, "[OPTIONS]" if options else "", arguments)))
+    rows = [f"| {_option(o)} | {escape(o.help or '')}{_default(o)} |" for o in options]
+    table = "\n".join(["| option | meaning |", "| :--- | :--- |", *rows]) if rows else ""
+    parts = (f"### `tokbench {name}`", f"`{usage}`", escape(command.help or ""), table)
+    return "\n\n".join(filter(None, parts))
+
+
+def _argument(argument: click.Argument) -> str:
+    name = (argument.name or "").upper()
+    if isinstance(argument.type, click.Choice):
+        name = "|".join(argument.type.choices)
+    name += "..." if argument.nargs == -1 else ""
+    return name if argument.required else f"[{name}]"
+
+
+def _option(option: click.Option) -> str:
+    value = "" if option.is_flag else f" {_value(option)}"
+    return f"`{', '.join(option.opts)}{value}`"
+
+
+def _value(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        return "{" + ",".join(option.type.choices) + "}"
+    return str(option.metavar or option.type.name.upper())
+
+
+def _default(option: click.Option) -> str:
+    shown = option.default is not None and not option.is_flag and not option.multiple
+    return (
+        f" Default: `{option.default}`." if shown and isinstance(option.default, str | Path) else ""
+    )
+
+
+def readme(summary: str) -> str:
+    """Return the README with the output of a run of `quick` in place."""
+    page = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    return replaced(page, "quick", f"```text\n{summary.strip()}\n```")
+
+
+def quick() -> str:
+    """Run `quick` in an empty folder and return what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", "from bench.cli import main; main()"]
+        done = subprocess.run(
+            [*command, "run", "quick", "--quiet"],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return done.stdout
+
+
+def claims(data: Path) -> str:
+    """Return the page of claims, measured on a data folder."""
+    from suites.claims import page
+
+    return page(REPOSITORY / "docs" / "claims.yaml", data.resolve())
+
+
+def _stale(with_readme: bool, data: Path | None) -> Iterator[tuple[Path, str]]:
+    wanted: dict[Path, Any] = dict(pages())
+    if data is not None:
+        wanted[REPOSITORY / "docs" / "claims.md"] = claims(data)
+    if with_readme:
+        wanted[REPOSITORY / "README.md"] = readme(quick())
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            yield path, text
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[sys.argv.index("--claims") + 1]) if "--claims" in sys.argv else None
+    METRICS.mkdir(exist_ok=True)
+    for old in set(METRICS.glob("*.md")) - set(pages()):
+        old.unlink()
+    for path, text in _stale("--readme" in sys.argv, folder):
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.relative_to(REPOSITORY)}: written\n")

@@ -1,0 +1,34 @@
+"""A small finished run, for pages that read one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.config import load_config
+from bench.console import Progress
+from bench.environment import Stopwatch
+from bench.runner import run
+
+CONFIG = """
+name: quick
+corpora:
+  sentences: {source: builtin, dataset: sentences, languages: [eng_Latn, fra_Latn, tha_Thai], parallel: true, pivot: eng_Latn}
+tokenizers:
+  utf8_bytes: {type: utf8_bytes}
+  characters: {type: characters}
+suites: {efficiency: {}, multilingual: {}, information: {}, fidelity: {}, throughput: {rounds: 3, warm_ups: 1}}
+"""
+
+
+@pytest.fixture(scope="session")
+def folder_with_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds `runs/quick-1`: two tokenizers on three languages."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "quick.yaml").write_text(CONFIG, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch, Progress(quiet=True) as progress:
+        patch.setenv("TOKBENCH_CACHE", str(folder / "cache"))
+        config = load_config(folder / "quick.yaml")
+        run(config, output=folder / "runs", progress=progress, watch=Stopwatch())
+    return folder

@@ -1,0 +1,111 @@
+"""docs/config.md names every key with its default, and its examples are valid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from bench import plugins
+from bench.config import RunConfig, TrainEntry, load_config
+from bench.corpora import Corpus, LanguageOptions, corpus_models
+from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
+
+PAGE = "docs/config.md"
+
+
+def shown(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.get_default(call_default_factory=True)
+    if default is None:
+        return "none"
+    if isinstance(default, str) and default:
+        return default
+    return json.dumps(dict(default) if isinstance(default, dict) else default, ensure_ascii=False)
+
+
+def options(*models: type[BaseModel], without: Sequence[str] = ()) -> dict[str, str]:
+    return {
+        name: shown(field)
+        for model in models
+        for name, field in model.model_fields.items()
+        if name not in without
+    }
+
+
+def described(text: str) -> dict[str, str]:
+    return {row[0]: row[1] for row in table(text)}
+
+
+def section_of(name: str) -> tuple[str, list[str]]:
+    """Return the section that describes a plug-in, on whatever page, and the names it shares."""
+    for path in PAGES:
+        for heading, text in sections(path.relative_to(REPOSITORY).as_posix()).items():
+            if name in names_in(heading) and "tokbench" not in heading:
+                return text, names_in(heading)
+    raise AssertionError(f"no page has a heading with `{name}`: describe its options")
+
+
+def test_top_level_keys_are_described() -> None:
+    assert described(sections(PAGE)["Top level"]) == options(RunConfig)
+
+
+def test_keys_of_every_corpus_are_described() -> None:
+    assert described(sections(PAGE)["Every corpus"]) == options(Corpus)
+
+
+def test_keys_of_a_language_are_described() -> None:
+    second = sections(PAGE)["Every corpus"].partition("A language in a map may have these keys:")[2]
+    assert described(second) == options(LanguageOptions)
+
+
+@pytest.mark.parametrize("model", corpus_models())
+def test_keys_of_a_source_are_described(model: type[Corpus]) -> None:
+    own = options(model, without=["source", *Corpus.model_fields])
+    source = model.model_fields["source"].annotation
+    name = source.__args__[0]  # type: ignore[union-attr]
+    assert described(first_section(name)) == own
+
+
+def first_section(name: str) -> str:
+    """Return the text below the heading of a source; a tokenizer type may have the same name."""
+    page = (REPOSITORY / PAGE).read_text(encoding="utf-8")
+    return page.split(f"### `{name}`\n")[1].split("\n#")[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in (plugins.TokenizerPlugin, plugins.TrainerPlugin, plugins.SuitePlugin)
+        for name in plugins.names(kind)
+    ],
+)
+def test_options_of_a_plug_in_are_described(kind: type[plugins.Plugin], name: str) -> None:
+    text, shared = section_of(name)
+    models: list[Any] = [plugins.find(kind, one) for one in shared]
+    assert described(text) == options(*models)
+
+
+def test_keys_of_a_train_block_are_described() -> None:
+    assert described(sections(PAGE)["Train blocks"]) == options(TrainEntry, without=["options"])
+
+
+EXAMPLES = [
+    pytest.param(block, id=f"{path.name}-{i}")
+    for path in PAGES
+    for i, block in enumerate(blocks(path.relative_to(REPOSITORY).as_posix(), "yaml"))
+]
+
+
+@pytest.mark.parametrize("block", EXAMPLES)
+def test_every_example_is_a_valid_config(block: str, tmp_path: Path) -> None:
+    path = tmp_path / "example.yaml"
+    path.write_text(block, encoding="utf-8")
+    assert load_config(path).tokenizers

@@ -1,0 +1,75 @@
+"""What is generated is fresh, links lead somewhere, the pages name every metric and command."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bench.config import load_config
+from pages import PAGES, REPOSITORY
+
+CONFIGS = sorted((REPOSITORY / "configs").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def refresh() -> ModuleType:
+    """Return the module that writes the generated parts."""
+    spec = importlib.util.spec_from_file_location("refresh", REPOSITORY / "docs/refresh.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_parts_of_pages_are_fresh(refresh: ModuleType) -> None:
+    for path, text in refresh.pages().items():
+        if path != refresh.SCHEMA:
+            assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+def test_the_schema_is_fresh(refresh: ModuleType) -> None:
+    stored = refresh.SCHEMA.read_text(encoding="utf-8")
+    if f"pydantic {refresh.pydantic_minor()}." not in json.loads(stored)["$comment"]:
+        pytest.skip(
+            "the schema was made with another version of pydantic, which words it otherwise"
+        )
+    assert stored == refresh.schema(), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.stem))
+def test_ready_configs_are_valid_and_name_the_schema(path: Path) -> None:
+    config = load_config(path)
+    assert config.run.name == path.stem
+    assert config.run.description
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    assert first == "# yaml-language-server: $schema=schema/tokbench.schema.json"
+
+
+def test_examples_in_comments_of_ready_configs_are_valid(tmp_path: Path) -> None:
+    entries = {path.stem: _commented_corpus(path) for path in CONFIGS}
+    found = {name: entry for name, entry in entries.items() if entry}
+    assert set(found) >= {"multilingual", "code"}
+    for name, entry in found.items():
+        example = tmp_path / f"{name}.yaml"
+        example.write_text(
+            f"name: x\ncorpora:\n{entry}tokenizers:\n  b: {{type: utf8_bytes}}\n", encoding="utf-8"
+        )
+        load_config(example)
+
+
+def _commented_corpus(path: Path) -> str:
+    """Return the lines of a config's comments that are indented like a corpus entry."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "".join(f"{line[2:]}\n" for line in lines if line.startswith("#   "))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.name))
+def test_links_within_the_repository_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target

@@ -1,0 +1,32 @@
+"""The README shows what `tokbench run quick` prints."""
+
+from __future__ import annotations
+
+import re
+
+from pages import blocks
+
+TIMED = "encode MB/s"
+
+
+def without_speed(summary: str) -> list[list[str]]:
+    """Return the cells of each line, figures of speed replaced where they look like one."""
+    lines, timed = [], False
+    for line in summary.strip().splitlines():
+        cells = re.split(r"\s{2,}", line)
+        if timed and len(cells) > 1 and re.fullmatch(r"[\d,]+\.\d", cells[-1]):
+            cells[-1] = "MB/s"
+        timed = cells[-1] == TIMED or (timed and bool(line))
+        lines.append(cells)
+    return lines
+
+
+def test_the_output_of_quick_is_the_real_one(quick_summary: str) -> None:
+    (shown,) = [block for block in blocks("README.md", "text") if TIMED in block]
+    assert without_speed(shown) == without_speed(quick_summary), "run `make readme`"
+
+
+def test_speed_is_compared_by_shape_only() -> None:
+    table = "tokenizer  tokens  encode MB/s\na              12      {}"
+    assert without_speed(table.format("3.9")) == without_speed(table.format("1,003.1"))
+    assert without_speed(table.format("3.9")) != without_speed(table.format("nan"))

@@ -1,0 +1,167 @@
+"""A third party's package of tokenizers, as tokbench finds it: small enough to count by hand."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bench.model import Fingerprint, Ids, Span, Vocabulary
+from bench.plugins import LoadContext, TokenizerPlugin
+
+
+class PanicException(BaseException):
+    """What a Rust library raises when it panics: no `Exception`, and known by its name only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Greedy:
+    """Longest known piece first; what no piece covers is single bytes, or one unknown token.
+
+    Ids 0 to 255 are the bytes, 256 is the unknown token, pieces follow.
+    """
+
+    pieces: tuple[str, ...] = ()
+    unknown: bool = False
+    lowercase: bool = False
+    prefix_space: bool = False
+    notes: Sequence[str] = ()
+    vocabulary: Vocabulary = field(init=False)
+    fingerprint: Fingerprint = field(init=False)
+
+    def __post_init__(self) -> None:
+        contents = [bytes([b]) for b in range(256)]
+        vocabulary = Vocabulary(
+            token_bytes=[*contents, None, *(piece.encode() for piece in self.pieces)],
+            unknown_ids=frozenset({256}) if self.unknown else frozenset(),
+            special_ids=frozenset() if self.unknown else frozenset({256}),
+            special_spellings=frozenset() if self.unknown else frozenset({"<end>"}),
+            byte_fallback_ids=frozenset(range(256)),
+        )
+        object.__setattr__(self, "vocabulary", vocabulary)
+        parts = Fingerprint.of(
+            vocabulary=list(vocabulary.token_bytes),
+            options=[self.unknown, self.lowercase, self.prefix_space],
+        )
+        object.__setattr__(self, "fingerprint", parts)
+
+    @property
+    def byte_exact(self) -> bool:
+        return not self.unknown and not self.lowercase
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        return self.encode_batch_with_offsets(texts)[0]
+
+    def encode_batch_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
+        cut = [self._cut(text) for text in texts]
+        return [[i for i, _ in one] for one in cut], [[span for _, span in one] for one in cut]
+
+    def _cut(self, text: str) -> list[tuple[int, Span]]:
+        if self.lowercase:
+            text = text.lower()
+        if self.prefix_space:
+            return [
+                (i, (max(start - 1, 0), end - 1)) for i, (start, end) in self._pieces(" " + text)
+            ]
+        return self._pieces(text)
+
+    def _pieces(self, text: str) -> list[tuple[int, Span]]:
+        found: list[tuple[int, Span]] = []
+        at = 0
+        while at < len(text):
+            fitting = [p for p in self.pieces if text.startswith(p, at)]
+            if fitting:
+                best = max(fitting, key=len)
+                found.append((257 + self.pieces.index(best), (at, at + len(best))))
+                at += len(best)
+                continue
+            if self.unknown:
+                found.append((256, (at, at + 1)))
+            else:
+                found += [(b, (at, at + 1)) for b in text[at].encode()]
+            at += 1
+        return found
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        contents = self.vocabulary.token_bytes
+        texts = [b"".join(contents[i] or b"[?]" for i in one).decode() for one in ids]
+        return [text.removeprefix(" ") if self.prefix_space else text for text in texts]
+
+
+class Pieces(TokenizerPlugin):
+    """Cut text greedily into the longest of a few pieces."""
+
+    pieces: tuple[str, ...] = ()
+    unknown: bool = False
+    lowercase: bool = False
+    prefix_space: bool = False
+
+    def load(self, context: LoadContext) -> Greedy:
+        return Greedy(**self.model_dump())
+
+
+How = Literal["raise", "panic", "interrupt", "die", "hang", "too_few", "beyond"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing(Greedy):
+    """Bytes, except where a word stands in the text."""
+
+    word: str = "boom"
+    how: How = "raise"
+    where: Literal["load", "vocabulary", "encode", "decode"] = "encode"
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        if self.where == "encode" and any(self.word in text for text in texts):
+            if self.how == "too_few":
+                return []
+            if self.how == "beyond":
+                return [[999] for _ in texts]
+            fail(self.how)
+        return Greedy.encode_batch(self, texts)
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        texts = Greedy.decode_batch(self, ids)
+        if self.where == "decode" and any(self.word in text for text in texts):
+            fail(self.how)
+        return texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokenVocabulary(Failing):
+    """Loads, and fails when it is asked what its ids are."""
+
+    @property
+    def byte_exact(self) -> bool:
+        raise RuntimeError("no vocabulary for you")
+
+
+class Faulty(TokenizerPlugin):
+    """Bytes; a text with `word` in it makes it fail in the way asked for."""
+
+    word: str = "boom"
+    how: How = "raise"
+    where: Literal["load", "vocabulary", "encode", "decode"] = "encode"
+
+    def load(self, context: LoadContext) -> Failing:
+        if self.where == "load":
+            fail(self.how)
+        made = BrokenVocabulary if self.where == "vocabulary" else Failing
+        return made(**self.model_dump())
+
+
+def fail(how: How) -> None:
+    """Do what a broken library does."""
+    if how == "panic":
+        raise PanicException("the regex engine ran out of stack")
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    if how == "die":
+        os._exit(7)
+    if how == "hang":
+        time.sleep(600)
+    raise ValueError("cannot go on")

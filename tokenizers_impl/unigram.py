@@ -1,0 +1,493 @@
+"""Unigram: a vocabulary with a probability for each piece; text is cut the most probable way.
+
+Pieces are taken to be independent, so the log probability of a cut is the sum of its pieces'
+scores. The best cut is found by Viterbi's algorithm, from left to right: the best way to reach a
+position is the best way to reach an earlier one and one piece from there (Kudo 2018).
+
+>>> scores = {"▁": -3.0, "▁a": -2.0, "a": -3.0, "b": -3.0, "ab": -3.5}
+>>> best_cut("▁ab", scores, unknown_score=-20.0)
+[(0, 2), (2, 3)]
+>>> [(score, cut) for score, cut in n_best_cuts("▁ab", scores, unknown_score=-20.0, n=2)]
+[(-5.0, [(0, 2), (2, 3)]), (-6.5, [(0, 1), (1, 3)])]
+
+Four rules make the ids equal to those of the `sentencepiece` library (0.2.3) with the same
+pieces: sums are rounded to single precision after each addition; when one falls below -100,000,
+it is subtracted from itself and from all that were begun; among equal sums the leftmost start
+wins; neighbouring unknown characters are one token. An unknown character costs ten more than the
+least probable piece.
+
+`best_cut` is the definition. `UnigramTokenizer.encode_batch` gives the same ids by words: no
+piece reaches over the space before a word, so each word's cut can be remembered. Only rounding
+couples them, since a word's sums start from the score of all the text before it; a remembered
+cut therefore carries the score up to which its lead outweighs any rounding, and beyond that the
+word is cut again from the true start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.errors import TokenizerError
+from bench.model import Fingerprint, Ids, Vocabulary
+from bench.plugins import LoadContext, TokenizerPlugin
+from tokenizers_impl import own_json
+from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
+
+FORMAT = "tokbench.unigram.1"
+UNKNOWN_PENALTY = 10.0
+"""How much less an unknown character scores than the least probable piece."""
+
+REBASE_AT = 100_000.0
+"""Where sums are counted anew, so that long texts keep some precision."""
+
+NO_PIECE = -math.inf
+"""The score of a string that begins pieces and is none."""
+
+Cut = list[tuple[int, int]]
+"""First and one-past-last position of each piece; they join without gaps."""
+
+
+def best_cut(
+    text: str, scores: Mapping[str, float], *, unknown_score: float, start: float = 0.0
+) -> Cut:
+    """Return the most probable cut; unknown characters are pieces of their own.
+
+    `start` is the score of what comes before the text: it decides how sums are rounded.
+    """
+    longest = max(map(len, scores), default=1)
+    best = [np.float32(-np.inf)] * (len(text) + 1)
+    best[0] = np.float32(start)
+    came_from = [0] * len(best)
+    for begin in range(len(text)):
+        _rebase(best, begin)
+        for end in range(begin + 1, min(begin + longest, len(text)) + 1):
+            score = scores.get(text[begin:end])
+            if score is None:
+                if end > begin + 1:
+                    continue
+                score = unknown_score
+            reached = np.float32(best[begin] + np.float32(score))
+            if reached > best[end]:
+                best[end] = reached
+                came_from[end] = begin
+    return _followed(came_from)
+
+
+def _rebase(best: list[np.float32], begin: int) -> None:
+    """Count from here once sums have become large; positions not reached yet stay so."""
+    if best[begin] < -REBASE_AT:
+        base = best[begin]
+        for end in range(begin, len(best)):
+            if best[end] == -np.inf:
+                break
+            best[end] = best[end] - base
+
+
+def _followed(came_from: Sequence[int]) -> Cut:
+    cut = []
+    end = len(came_from) - 1
+    while end > 0:
+        cut.append((came_from[end], end))
+        end = came_from[end]
+    return cut[::-1]
+
+
+def n_best_cuts(
+    text: str, scores: Mapping[str, float], *, unknown_score: float, n: int
+) -> list[tuple[float, Cut]]:
+    """Return the n most probable cuts with their scores, best first.
+
+    Each position keeps its n best ways to be reached. Among equal scores the cut whose last
+    pieces start further left comes first.
+    """
+    longest = max(map(len, scores), default=1)
+    ways: list[list[tuple[float, int, int]]] = [[(0.0, 0, 0)]]
+    for end in range(1, len(text) + 1):
+        found = [
+            (total + score, begin, rank)
+            for begin, score in _pieces_ending(text, end, scores, longest, unknown_score)
+            for rank, (total, _, _) in enumerate(ways[begin])
+        ]
+        ways.append(sorted(found, key=lambda way: (-way[0], way[1:]))[:n])
+    return [(ways[-1][rank][0], _way_back(ways, rank)) for rank in range(len(ways[-1]))]
+
+
+def _way_back(ways: list[list[tuple[float, int, int]]], rank: int) -> Cut:
+    cut: Cut = []
+    end = len(ways) - 1
+    while end:
+        _, begin, rank = ways[end][rank]
+        cut.append((begin, end))
+        end = begin
+    return cut[::-1]
+
+
+def _pieces_ending(
+    text: str, end: int, scores: Mapping[str, float], longest: int, unknown_score: float
+) -> list[tuple[int, float]]:
+    found = []
+    for begin in range(max(0, end - longest), end):
+        score = scores.get(text[begin:end])
+        if score is not None:
+            found.append((begin, score))
+        elif begin == end - 1:
+            found.append((begin, unknown_score))
+    return found
+
+
+def sampled_cut(
+    text: str,
+    scores: Mapping[str, float],
+    *,
+    unknown_score: float,
+    temperature: float,
+    draw: random.Random,
+) -> Cut:
+    """Draw a cut with probability proportional to exp(temperature * score).
+
+    The sums over all cuts are made from left to right and a cut is drawn from right to left:
+    subword regularization (Kudo 2018), whose α is the temperature here. 0 makes all cuts equally
+    likely; the larger it is, the more often the best cut comes.
+
+    >>> scores = {"a": -1.0, "b": -1.0, "ab": -2.0}  # "ab" is as probable as "a", "b"
+    >>> draw = random.Random(0)
+    >>> cuts = [sampled_cut("ab", scores, unknown_score=-9.0, temperature=1.0, draw=draw)
+    ...         for _ in range(1000)]
+    >>> 450 < sum(len(cut) == 2 for cut in cuts) < 550
+    True
+    """
+    longest = max(map(len, scores), default=1)
+    sums = [0.0]
+    ways: list[list[tuple[int, float]]] = [[]]
+    for end in range(1, len(text) + 1):
+        pieces = _pieces_ending(text, end, scores, longest, unknown_score)
+        ways.append([(b, sums[b] + temperature * score) for b, score in pieces])
+        sums.append(_log_sum_exp([total for _, total in ways[-1]]))
+    cut: Cut = []
+    end = len(text)
+    while end:
+        weights = [math.exp(total - sums[end]) for _, total in ways[end]]
+        begin = draw.choices([b for b, _ in ways[end]], weights)[0]
+        cut.append((begin, end))
+        end = begin
+    return cut[::-1]
+
+
+def _log_sum_exp(values: Sequence[float]) -> float:
+    highest = max(values)
+    return highest + math.log(sum(math.exp(v - highest) for v in values))
+
+
+class UnigramTokenizer:
+    """A Unigram vocabulary at work; satisfies `bench.model.Tokenizer`.
+
+    >>> tokenizer = UnigramTokenizer(
+    ...     [("<unk>", 0.0), ("▁a", -2.0), ("b", -3.0), ("▁", -3.0), ("a", -3.0)]
+    ... )
+    >>> tokenizer.encode_batch(["ab aXYb"])
+    [[1, 2, 1, 0, 2]]
+    >>> tokenizer.decode_batch([[1, 2, 1, 0, 2]])
+    ['ab a ⁇ b']
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[tuple[str, float]],
+        *,
+        unknown: str = "<unk>",
+        special_tokens: Sequence[str] = ("<unk>",),
+        byte_fallback: bool = False,
+        options: TextOptions | None = None,
+    ) -> None:
+        """Take pieces with their log probabilities in the order of their ids.
+
+        The scores of special tokens and of byte pieces do not matter. Raises `TokenizerError`
+        when a piece is there twice, or one that is needed is missing.
+        """
+        self.pieces = Pieces(
+            [piece for piece, _ in pieces],
+            unknown=unknown,
+            special_tokens=special_tokens,
+            byte_fallback=byte_fallback,
+            options=options,
+        )
+        self.all_scores = tuple(float(score) for _, score in pieces)
+        """Log probability by id."""
+        learned = self.pieces.learned
+        self.scores = {piece: self.all_scores[index] for piece, index in learned.items()}
+        """Log probability of each piece that text is cut into."""
+        lowest = np.float32(min(self.scores.values(), default=0.0))
+        self.unknown_score = float(lowest - np.float32(UNKNOWN_PENALTY))
+        self._splitter = WordSplitter(self.scores)
+        self._words = _WordCache(self)
+
+    @property
+    def byte_exact(self) -> bool:
+        """Whether token bytes add up to the text's bytes (a literal ▁ apart)."""
+        return self.pieces.byte_exact
+
+    @property
+    def prefix_space(self) -> bool:
+        """Whether a space is put before a text."""
+        return self.pieces.options.add_dummy_prefix
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The facts about every id."""
+        return self.pieces.vocabulary
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """What decides the ids, hashed."""
+        scores = [float(np.float32(score)) for score in self.all_scores]
+        return Fingerprint.of(**self.pieces.fingerprint_parts(), scores=scores)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what happens to a literal ▁."""
+        return self.pieces.notes()
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        """Return the ids of each text."""
+        return [self.encode_marked(marked(text, self.pieces.options)) for text in texts]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
+        return [self.pieces.decoded(one) for one in ids]
+
+    def encode_marked(self, text: str) -> list[int]:
+        """Return the ids of text that is normalized already, with ``▁`` for its spaces."""
+        raw: list[int] = []  # unknown characters one by one
+        before = 0.0  # minus the score of the words so far, as real numbers
+        start, summed = np.float32(0), 0  # the same as sentencepiece rounds it, when it matters
+        words = self._words
+        for word in self._splitter.split(text):
+            ids, score, valid_before = words[word]
+            if before > valid_before:
+                ids, start = self._cut_from(word, self._rounded_sum(start, raw[summed:]))
+                summed = len(raw) + len(ids)
+                before = -float(start)
+            else:
+                before -= score
+            raw += ids
+        return self.pieces.finished(text, raw)
+
+    def encode_marked_slowly(self, text: str) -> list[int]:
+        """Return the same ids by `best_cut`, the definition."""
+        cut = best_cut(text, self.scores, unknown_score=self.unknown_score)
+        return self.pieces.finished(text, self._raw_ids(text, cut))
+
+    def n_best(self, text: str, n: int) -> list[tuple[float, list[int]]]:
+        """Return the n most probable encodings of a text with their scores, best first."""
+        text = marked(text, self.pieces.options)
+        cuts = n_best_cuts(text, self.scores, unknown_score=self.unknown_score, n=n)
+        return [(s, self.pieces.finished(text, self._raw_ids(text, cut))) for s, cut in cuts]
+
+    def sample(self, text: str, *, temperature: float, draw: random.Random) -> list[int]:
+        """Return one encoding of a text, drawn as `sampled_cut` does."""
+        text = marked(text, self.pieces.options)
+        cut = sampled_cut(
+            text,
+            self.scores,
+            unknown_score=self.unknown_score,
+            temperature=temperature,
+            draw=draw,
+        )
+        return self.pieces.finished(text, self._raw_ids(text, cut))
+
+    def _rounded_sum(self, start: np.float32, raw: list[int]) -> np.float32:
+        terms = np.concatenate([[start], self._score_array[raw]]) if raw else [start]
+        return np.float32(np.cumsum(terms, dtype=np.float32)[-1])  # one after the other, rounding
+
+    @cached_property
+    def _score_array(self) -> npt.NDArray[np.float32]:
+        scores = np.array(self.all_scores, np.float32)
+        scores[self.pieces.unknown_id] = self.unknown_score
+        return scores
+
+    def _cut_from(self, word: str, start: np.float32) -> tuple[list[int], np.float32]:
+        """Cut a word as `best_cut` does, and return its last sum; walks along beginnings only."""
+        get, unknown_score = self._words.beginnings.get, np.float32(self.unknown_score)
+        size = len(word)
+        best = [np.float32(-np.inf)] * (size + 1)
+        best[0] = start
+        came_from = [0] * len(best)
+        for begin in range(size):
+            _rebase(best, begin)
+            reached = best[begin]
+            for end in range(begin + 1, size + 1):
+                score = get(word[begin:end])
+                if score is None:
+                    break
+                total = reached + np.float32(score)
+                if total > best[end]:
+                    best[end] = total
+                    came_from[end] = begin
+            if get(word[begin], NO_PIECE) == NO_PIECE and reached + unknown_score > best[begin + 1]:
+                best[begin + 1] = reached + unknown_score
+                came_from[begin + 1] = begin
+        return self._raw_ids(word, _followed(came_from)), best[-1]
+
+    def _raw_ids(self, text: str, cut: Cut) -> list[int]:
+        get, unknown = self.pieces.learned.get, self.pieces.unknown_id
+        return [get(text[begin:end], unknown) for begin, end in cut]
+
+
+Entry = tuple[list[int], float, float]
+"""Ids of a word, its score, and minus the highest score before it for which they hold."""
+
+
+class _WordCache(dict[str, Entry]):
+    """Words that were cut before; cleared when full, so memory is bounded."""
+
+    LIMIT = 1 << 18
+    LONGEST = 48
+
+    def __init__(self, tokenizer: UnigramTokenizer) -> None:
+        super().__init__()
+        self.beginnings = _beginnings(tokenizer.scores)
+        self._known = tokenizer.pieces.learned
+        self._unknown = tokenizer.pieces.unknown_id
+        self._unknown_score = float(np.float32(tokenizer.unknown_score))
+
+    def __missing__(self, word: str) -> Entry:
+        entry = self._cut(word)
+        if len(word) <= self.LONGEST:
+            if len(self) >= self.LIMIT:
+                self.clear()
+            self[word] = entry
+        return entry
+
+    def _cut(self, word: str) -> Entry:
+        """Find the best cut in double precision, and by how much it leads where it is decided."""
+        get, unknown_score = self.beginnings.get, self._unknown_score
+        size = len(word)
+        best = [NO_PIECE] * (size + 1)
+        second = best.copy()  # of the ways to reach a position, with another last piece
+        came_from = [0] * (size + 1)
+        best[0] = 0.0
+        for begin in range(size):
+            reached = best[begin]
+            score = get(word[begin])
+            if score is None or score == NO_PIECE:
+                total = reached + unknown_score
+                end = begin + 1
+                if total > best[end]:
+                    second[end] = best[end]
+                    best[end] = total
+                    came_from[end] = begin
+                elif total > second[end]:
+                    second[end] = total
+                if score is None:
+                    continue
+            end = begin
+            while end < size:
+                end += 1
+                score = get(word[begin:end])
+                if score is None:
+                    break
+                total = reached + score
+                if total > best[end]:
+                    second[end] = best[end]
+                    best[end] = total
+                    came_from[end] = begin
+                elif total > second[end]:
+                    second[end] = total
+        return self._entry(word, best, second, came_from)
+
+    def _entry(
+        self, word: str, best: list[float], second: list[float], came_from: list[int]
+    ) -> Entry:
+        ids: list[int] = []
+        lead = math.inf
+        end = len(word)
+        get, unknown = self._known.get, self._unknown
+        while end:
+            begin = came_from[end]
+            ids.append(get(word[begin:end], unknown))
+            lead = min(lead, best[end] - second[end])
+            end = begin
+        ids.reverse()
+        # near where sums are counted anew, all of them matter, not only the best
+        no_rebase = REBASE_AT + self._unknown_score * len(word)
+        return ids, best[-1], min(valid_before(lead, len(word)) + best[-1], no_rebase)
+
+
+def valid_before(lead: float, additions: int) -> float:
+    """Return how large a single-precision sum may be for rounding not to use up a lead.
+
+    Two sums of so many terms are compared. Each addition is off by at most half a unit in the
+    last place; a number below 2**(k + 24) has units of at most 2**k. Twice that is allowed for.
+
+    >>> valid_before(lead=1.0, additions=8) == 2.0**(24 - 5)
+    True
+    >>> valid_before(lead=0.0, additions=8)
+    -inf
+    """
+    if lead == math.inf:
+        return math.inf
+    if lead <= 0:
+        return -math.inf
+    _, exponent = math.frexp(lead / (2 * additions))  # the quotient lies in [2**(e-1), 2**e)
+    return math.ldexp(1.0, exponent - 2 + 24)
+
+
+def _beginnings(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return all beginnings of pieces; those that are no piece themselves score `NO_PIECE`."""
+    beginnings: dict[str, float] = {}
+    for piece in scores:
+        for end in range(len(piece) - 1, 0, -1):
+            if piece[:end] in beginnings:
+                break
+            beginnings[piece[:end]] = NO_PIECE
+    rounded = np.array(list(scores.values()), np.float32).tolist()
+    beginnings.update(zip(scores, rounded, strict=True))
+    return beginnings
+
+
+class Unigram(TokenizerPlugin):
+    """tokbench's own Unigram, from tokbench's JSON."""
+
+    file: str
+
+    def load(self, context: LoadContext) -> UnigramTokenizer:
+        """Read the file; raise `TokenizerError` with what to do when it cannot be used."""
+        path = context.resolve(self.file)
+        return from_json(own_json.read_text(path), path)
+
+
+def to_json(tokenizer: UnigramTokenizer) -> str:
+    """Write tokbench's own format: options by name, then [piece, score] in the order of the ids."""
+    content = {
+        "format": FORMAT,
+        **tokenizer.pieces.options.as_mapping(),
+        "byte_fallback": tokenizer.pieces.byte_fallback,
+        "unknown": tokenizer.pieces.unknown,
+        "special_tokens": tokenizer.pieces.special_tokens,
+        "pieces": list(zip(tokenizer.pieces.texts, tokenizer.all_scores, strict=True)),
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def from_json(text: str, path: Path) -> UnigramTokenizer:
+    """Read what `to_json` wrote; `path` is for the message when it is something else."""
+    content = own_json.parse(text, path, FORMAT)
+    try:
+        return UnigramTokenizer(
+            [(piece, score) for piece, score in content["pieces"]],
+            unknown=content["unknown"],
+            special_tokens=content["special_tokens"],
+            byte_fallback=content["byte_fallback"],
+            options=TextOptions(**{name: content[name] for name in TextOptions().as_mapping()}),
+        )
+    except KeyError as exc:
+        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc
