@@ -59,9 +59,9 @@ class ConfigFile:
         for key in loc:
             try:
                 if isinstance(node, CommentedMap) and key in node:
-                    position = node.lc.key(key)
+                    position = node.lc.key(key) or position
                 elif isinstance(node, CommentedSeq) and isinstance(key, int):
-                    position = node.lc.item(key)
+                    position = node.lc.item(key) or position
                 else:
                     continue  # a tag pydantic puts into the path, such as a union member
             except (KeyError, AttributeError, TypeError):

@@ -134,7 +134,7 @@ def test_an_unknown_key_is_located_and_the_closest_one_is_suggested(fails: Fails
             "c.yaml:9:21: reports.1: there is no 'markdwon'; did you mean 'markdown'?",
         ),
         (
-            GOOD + "  own: {train: {trainer: sentencepiece_bpe, corpus: prosa, vocab_size: 500}}\n",
+            GOOD + "  own: {train: {trainer: spm_bpe, corpus: prosa, vocab_size: 500}}\n",
             "c.yaml:9:45: tokenizers.own.train.corpus: there is no corpus 'prosa'; "
             "did you mean 'prose'?",
         ),
@@ -200,7 +200,7 @@ def test_a_train_block_stands_alone_and_needs_a_trainer(fails: Fails) -> None:
 def test_languages_of_a_train_block_must_be_in_its_corpus(fails: Fails) -> None:
     [line] = fails(
         GOOD
-        + "  own: {train: {trainer: sentencepiece_bpe, vocab_size: 500, corpus: prose, languages: [de]}}\n"
+        + "  own: {train: {trainer: spm_bpe, vocab_size: 500, corpus: prose, languages: [de]}}\n"
     )
     assert line.startswith("c.yaml:9:")
     assert "corpus prose has no language 'de'" in line

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from bench import plugins
 from bench.config import RunConfig, TrainEntry, load_config
+from bench.limits import Limits
 from bench.corpora import Corpus, LanguageOptions, corpus_models
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 
@@ -27,6 +28,8 @@ def shown(field: FieldInfo) -> str:
         return "none"
     if isinstance(default, str) and default:
         return default
+    if isinstance(default, BaseModel):
+        return "see below"
     return json.dumps(dict(default) if isinstance(default, dict) else default, ensure_ascii=False)
 
 
@@ -50,6 +53,11 @@ def section_of(name: str) -> tuple[str, list[str]]:
             if name in names_in(heading) and "tokbench" not in heading:
                 return text, names_in(heading)
     raise AssertionError(f"no page has a heading with `{name}`: describe its options")
+
+
+def test_limits_are_described() -> None:
+    page = {k: v.replace(".0", "") for k, v in options(Limits).items()}
+    assert described(sections(PAGE)["Limits"]) == page
 
 
 def test_top_level_keys_are_described() -> None:
