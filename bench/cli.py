@@ -308,10 +308,7 @@ def which(
 )
 @AS_JSON
 def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
-    """Derive published figures again and fail if one has moved.
-
-    Without NAMES, all of them. Exit code 1 if a figure moved, 3 if one could not be checked.
-    """
+    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
     from bench import anchoring
     from bench.console import message, result, result_json
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ SMALL = ("eng_Latn", "mya_Mymr")
 
 
 @pytest.fixture
-def data(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def data(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(data_folder / "tiktoken_cache"))
-    yield data_folder
+    return data_folder
 
 
 def moved(anchor: AnchorPlugin, data: Path) -> list[str]:

@@ -83,9 +83,7 @@ def test_a_million_documents_are_resampled_in_blocks_and_fast() -> None:
     start = time.process_time()
     rows = [*Efficiency().measure(made), *Multilingual().measure(made)]
     spent = time.process_time() - start
-    premium = next(
-        r for r in rows if r.metric.name == "premium" and r.language == "deu_Latn"
-    )
+    premium = next(r for r in rows if r.metric.name == "premium" and r.language == "deu_Latn")
     assert premium.ci_low < premium.value < premium.ci_high
     assert premium.ci_high - premium.ci_low < 0.002
     assert spent < 10, f"{spent:.1f} s of CPU time"
