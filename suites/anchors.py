@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 from bench.anchoring import Check
 from bench.errors import InputError
+from bench.model import Vocabulary
 from bench.plugins import AnchorPlugin
 from suites.measuring import pieces_of, results_of, tokenizer_of, values_of
-from suites.merging import unreached
+from suites.merging import not_reached
 
 FLORES = "corpora/flores200"
 LENGTHS = "anchors/petrov2023_flores200_lengths.csv"
@@ -282,7 +283,20 @@ class UnreachedRanks(AnchorPlugin):
         }
         for name, (entry, n_ranks, n_unreached) in entries.items():
             vocabulary = tokenizer_of(entry, data).vocabulary
-            missed = unreached(vocabulary.token_bytes, vocabulary.special_ids)
-            ranks = vocabulary.n_entries - vocabulary.n_special
-            yield Check(what=f"{name}, ranks", expected=n_ranks, measured=ranks)
-            yield Check(what=f"{name}, unreached", expected=n_unreached, measured=len(missed))
+            ranks = ranks_of(vocabulary)
+            missed = len(not_reached(ranks))
+            yield Check(what=f"{name}, ranks", expected=n_ranks, measured=len(ranks))
+            yield Check(what=f"{name}, unreached", expected=n_unreached, measured=missed)
+
+
+def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
+    """Return the rank of each entry that is not special; in a rank file ids are ranks.
+
+    >>> ranks_of(Vocabulary(token_bytes=[b"a", b"b", b"<s>"], special_ids=frozenset({2})))
+    {b'a': 0, b'b': 1}
+    """
+    return {
+        content: rank
+        for rank, content in enumerate(vocabulary.token_bytes)
+        if content is not None and rank not in vocabulary.special_ids
+    }

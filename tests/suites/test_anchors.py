@@ -11,7 +11,7 @@ from bench import anchoring
 from bench.anchoring import Check, outcome_of
 from bench.plugins import AnchorPlugin
 from suites import anchors, multilingual
-from suites.merging import merge_by_rank, unreached
+from suites.merging import not_reached
 
 SMALL = ("eng_Latn", "mya_Mymr")
 
@@ -102,11 +102,5 @@ def test_588_ranks_of_llama_3_are_not_reached_by_merging(data: Path) -> None:
     from suites.measuring import tokenizer_of
 
     entry = anchors._ranks("llama3/tokenizer.model")
-    vocabulary = tokenizer_of(entry, data).vocabulary
-    missed = unreached(vocabulary.token_bytes, vocabulary.special_ids)
-    assert (len(missed), vocabulary.n_entries - vocabulary.n_special) == (588, 128_000)
-
-
-def test_merging_takes_the_first_of_equal_pairs() -> None:
-    ranks = {b"a": 0, b"aa": 1}
-    assert merge_by_rank(b"aaa", ranks) == [b"aa", b"a"]
+    ranks = anchors.ranks_of(tokenizer_of(entry, data).vocabulary)
+    assert (len(not_reached(ranks)), len(ranks)) == (588, 128_000)
