@@ -11,7 +11,7 @@ from typing import Any
 from bench.config import Config, TrainEntry, suggest
 from bench.console import table
 from bench.errors import TokbenchError, UsageError
-from bench.loading import TokenizerSource
+from bench.loading import TokenizerSource, library_failures
 from bench.markup import escape, markdown_table, visible
 from bench.model import Tokenizer
 from bench.roundtrip import classify
@@ -82,7 +82,8 @@ def inspect(config: Config, text: str, wanted: Sequence[str]) -> tuple[list[Insp
     found, problems = [], []
     for key in wanted or config.tokenizers:
         try:
-            found.append(_inspect(key, load_tokenizer(config, key), text))
+            with library_failures(key, "encode or decode this text"):
+                found.append(_inspect(key, load_tokenizer(config, key), text))
         except TokbenchError as exc:
             problems.append(f"{key}: {exc}")
     return found, problems

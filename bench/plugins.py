@@ -11,7 +11,7 @@ tokbench ships and what a third party adds are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -25,6 +25,7 @@ from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
     from bench.anchoring import Check
+    from bench.compare import Comparison
     from bench.results import Results
     from bench.tally import Tallies
     from bench.timing import Contest, Timed
@@ -127,6 +128,22 @@ class AnchorPlugin(Plugin):
         raise NotImplementedError
 
 
+class ComparisonPlugin(Plugin):
+    """Options of one kind of report on a comparison."""
+
+    def render(self, comparison: Comparison) -> Mapping[str, str]:
+        """Return the text of each file to write, by file name."""
+        raise NotImplementedError
+
+
+class HistoryPlugin(Plugin):
+    """Options of one kind of report on several runs."""
+
+    def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
+        """Return the text of each file to write; no metrics means those it finds best."""
+        raise NotImplementedError
+
+
 P = TypeVar("P", bound=Plugin)
 
 GROUPS: Mapping[type[Plugin], str] = {
@@ -135,6 +152,8 @@ GROUPS: Mapping[type[Plugin], str] = {
     SuitePlugin: "tokbench.suites",
     ReportPlugin: "tokbench.reports",
     AnchorPlugin: "tokbench.anchors",
+    ComparisonPlugin: "tokbench.comparisons",
+    HistoryPlugin: "tokbench.histories",
 }
 
 
@@ -162,10 +181,10 @@ def find(kind: type[P], name: str) -> type[P]:
     entry = _only_entry(kind, name)
     try:
         plugin = entry.load()
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise PluginError(
-            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: {exc}; "
-            "fix or uninstall the package that provides it"
+            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: "
+            f"{type(exc).__name__}: {exc}; fix or uninstall the package that provides it"
         ) from exc
     if not (isinstance(plugin, type) and issubclass(plugin, kind)):
         raise PluginError(

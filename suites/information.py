@@ -81,6 +81,7 @@ class _Histogram:
     counts: IntArray
     facts: TokenizerFacts
     status: Status = "ok"
+    detail: str | None = None
 
     @property
     def n_tokens(self) -> int:
@@ -120,7 +121,7 @@ class _Histogram:
             n=self.n_tokens,
             params={"unit_of_n": "tokens", **(params or {})},
             status=self.status,
-            detail=detail,
+            detail=detail or self.detail,
         )
 
 
@@ -135,6 +136,7 @@ def _histograms(tallies: Tallies) -> Iterator[_Histogram]:
             counts=cell.tally.histogram_counts,
             facts=tallies.tokenizers[cell.key.tokenizer],
             status=cell.status,
+            detail=cell.detail,
         )
         groups.setdefault((one.tokenizer, one.corpus), []).append(one)
         yield one
@@ -145,6 +147,7 @@ def _histograms(tallies: Tallies) -> Iterator[_Histogram]:
             if (cell.key.tokenizer, cell.key.corpus) == (tokenizer, corpus)
         ]
         ids, counts = merged(cell.tally for cell in cells)
+        partial = next((part for part in parts if part.status == "partial"), None)
         yield _Histogram(
             tokenizer=tokenizer,
             corpus=corpus,
@@ -152,7 +155,8 @@ def _histograms(tallies: Tallies) -> Iterator[_Histogram]:
             ids=ids,
             counts=counts,
             facts=parts[0].facts,
-            status="partial" if any(part.status == "partial" for part in parts) else "ok",
+            status="partial" if partial else "ok",
+            detail=partial.detail if partial else None,
         )
 
 

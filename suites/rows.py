@@ -54,12 +54,15 @@ def pooled_ratio(
         if not below:
             return None, NO_INTERVAL, top.tally.n
         return above / below, tallies.resampling.ratio(top, column, bottom, column), top.tally.n
-    _, mine, theirs = np.intersect1d(
+    rows, mine, theirs = np.intersect1d(
         top.tally.rows, bottom.tally.rows, assume_unique=True, return_indices=True
     )
     numerator = top.tally.documents[column][mine].astype(np.float64)
     denominator = bottom.tally.documents[column][theirs].astype(np.float64)
-    value, interval = tallies.resampling.paired_ratio(top.key.corpus, numerator, denominator)
+    unit = tallies.resampling.units(top.key.corpus, top.key.language).of_document[rows]
+    value, interval = tallies.resampling.paired_ratio(
+        top.key.corpus, numerator, denominator, unit=unit
+    )
     return value, interval, len(mine)
 
 
