@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from bench.results import Results
-from suites.measuring import values_of
+from suites.measuring import results_of, values_of
 
 TEXTS = {
     "eng_Latn": ["one two", "abc", "e"],  # 7 + 3 + 1 bytes
@@ -18,15 +20,35 @@ BYTES = {"eng_Latn": 11, "ell_Grek": 21}
 
 
 @pytest.fixture(scope="module")
-def results(run_on: Any) -> Results:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    folder = tmp_path_factory.mktemp("texts")
+    for language, texts in TEXTS.items():
+        rows = [json.dumps({"id": str(i), "text": text}) for i, text in enumerate(texts)]
+        (folder / f"{language}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    corpus = {
+        "source": "files",
+        "languages": {language: f"{language}.jsonl" for language in TEXTS},
+        "id": "id",
+        "parallel": True,
+        "pivot": "eng_Latn",
+    }
     suites = {
         "efficiency": {"reference": "characters"},
         "multilingual": {"contexts": [210], "limits": [1.5, 2]},
         "information": {},
         "fidelity": {},
     }
-    made: Results = run_on(TEXTS, suites, ("utf8_bytes", "characters"))
-    return made
+    tokenizers = {name: {"type": name} for name in ("utf8_bytes", "characters")}
+    config = {
+        "name": "small",
+        "corpora": {"corpus": corpus},
+        "tokenizers": tokenizers,
+        "suites": suites,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOKBENCH_CACHE", str(folder / "cache"))
+        with results_of(config, folder) as made:
+            yield made
 
 
 def value(results: Results, metric: str, language: str, **params: Any) -> float:

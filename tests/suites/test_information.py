@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from bench.contents import Contents
 from bench.model import Finding, Measurement, Vocabulary
+from hand_made import tallies, tally
 from suites import entropy
 from suites.information import Information
-
-from .conftest import tallies, tally
 
 COUNTS = st.lists(st.integers(1, 500), min_size=1, max_size=60).map(lambda c: np.array(c))
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from bench.stats import draw_weights, interval_of_resamples
+from hand_made import tallies, tally
 from suites.efficiency import Efficiency
 from suites.measuring import results_of
 from suites.multilingual import Multilingual
-
-from .conftest import tallies, tally
 
 RATIO = 1.586
 

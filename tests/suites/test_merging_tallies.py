@@ -17,13 +17,12 @@ from bench.model import Measurement, Tokenizer
 from bench.plugins import CountsSuite
 from bench.tally import Tally, merge
 from bench.which import batch_of
+from hand_made import tallies
 from suites.efficiency import Efficiency
 from suites.fidelity import Fidelity
 from suites.information import Information
 from suites.measuring import tokenizer_of
 from suites.multilingual import Multilingual
-
-from .conftest import tallies
 
 TEXTS = st.lists(
     st.text(alphabet="ab é한\u0301\n🏳👩\u200d", min_size=1, max_size=12), min_size=1, max_size=12

@@ -10,9 +10,8 @@ import pytest
 
 from bench.model import Finding, Measurement
 from bench.tally import CellKey, Tallies, Tally
+from hand_made import tallies, tally
 from suites.multilingual import Multilingual
-
-from .conftest import tallies, tally
 
 PIVOT = [10, 20, 30]
 

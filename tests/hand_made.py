@@ -1,18 +1,13 @@
-"""Tallies made by hand, and small runs over texts that a test writes down."""
+"""Tallies made by hand, for tests of what suites make of them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
-from bench.results import Results
 from bench.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tallies, Tally, TokenizerFacts
-from suites.measuring import results_of
 
 Counts = Mapping[str, Sequence[int]]
 
@@ -83,43 +78,3 @@ def tallies(
         resamples=500,
         lost_limit=lost_limit,
     )
-
-
-Run = Callable[..., Results]
-
-
-@pytest.fixture(scope="module")
-def run_on(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """Return a function that runs suites over texts by language, aligned by position."""
-    tmp_path = tmp_path_factory.mktemp("texts")
-    with ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("TOKBENCH_CACHE", str(tmp_path / "cache"))
-
-        def run(
-            texts: Mapping[str, Sequence[str]],
-            suites: Mapping[str, Any],
-            tokenizers: Sequence[str] = ("utf8_bytes",),
-            **corpus: Any,
-        ) -> Results:
-            for language, lines in texts.items():
-                rows = [json.dumps({"id": str(i), "text": t}) for i, t in enumerate(lines)]
-                (tmp_path / f"{language}.jsonl").write_text("\n".join(rows), encoding="utf-8")
-            entry = {
-                "source": "files",
-                "languages": {language: f"{language}.jsonl" for language in texts},
-                "id": "id",
-                "parallel": True,
-                "pivot": next(iter(texts)),
-                **corpus,
-            }
-            config = {
-                "name": "small",
-                "corpora": {"corpus": entry},
-                "tokenizers": {name: {"type": name} for name in tokenizers},
-                "suites": suites,
-            }
-            made: AbstractContextManager[Results] = results_of(config, tmp_path)
-            return stack.enter_context(made)
-
-        yield run
