@@ -235,6 +235,14 @@ class MetricSpec:
     definition: str
     lane: Lane = "exact"
     additive: bool = False
+    formula: str = ""
+    """In the terms of the definition, where it says more than the sentence does."""
+    source: str = ""
+    """Who defined it, or that tokbench did."""
+    not_meant: str = ""
+    """What a reader must not take it for."""
+    trap: str = ""
+    """How other tools came to a wrong value."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from bench.errors import PluginError
 from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
+    from bench.anchoring import Check
     from bench.compare import Comparison
     from bench.examine import Examination
     from bench.results import Results
@@ -127,6 +128,22 @@ class ReportPlugin(Plugin):
         raise NotImplementedError
 
 
+class AnchorPlugin(Plugin):
+    """A published figure and how to derive it again; its options are the protocol."""
+
+    citation: ClassVar[str] = ""
+    protocol: ClassVar[str] = ""
+    divergences: ClassVar[str] = ""
+    """Known ways in which the figure differs from what others would measure."""
+
+    def check(self, data: Path) -> Iterable[Check]:
+        """Yield every figure with what is measured from the user's data folder.
+
+        Raises `InputError` where the folder lacks what the anchor needs.
+        """
+        raise NotImplementedError
+
+
 class ComparisonPlugin(Plugin):
     """Options of one kind of report on a comparison."""
 
@@ -150,6 +167,7 @@ GROUPS: Mapping[type[Plugin], str] = {
     TrainerPlugin: "tokbench.trainers",
     SuitePlugin: "tokbench.suites",
     ReportPlugin: "tokbench.reports",
+    AnchorPlugin: "tokbench.anchors",
     ComparisonPlugin: "tokbench.comparisons",
     HistoryPlugin: "tokbench.histories",
 }

@@ -82,6 +82,7 @@ FINDINGS = pa.schema(
 _COUNTS = (
     "bytes",
     "characters",
+    "graphemes",
     "words",
     "tokens",
     "unknown",

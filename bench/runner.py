@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from bench import plugins
 from bench.config import Config, TrainEntry
+from bench.contents import CONTENTS, Contents, read_contents
 from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Counting, Progress
 from bench.environment import Stopwatch, describe, library_versions, peak_bytes
@@ -104,7 +105,7 @@ def _run(
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor)
     with watch.section("corpus"):  # document ids are read from the slices
-        tallies = _tallies(config, counted, slices, inputs.refusals)
+        tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
     answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
     measurements += answers
@@ -309,6 +310,7 @@ def _with_training(facts: TokenizerFacts, key: str, inputs: _Inputs) -> Tokenize
 
 def _tallies(
     config: Config,
+    folder: Path,
     counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
     slices: Mapping[tuple[str, str], Slice],
     refusals: Mapping[str, str],
@@ -321,7 +323,16 @@ def _tallies(
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
+        contents=_contents(folder, facts),
     )
+
+
+def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[str, Contents]:
+    found = {
+        key: read_contents(folder / "cells" / key / CONTENTS, facts.fingerprint)
+        for key, facts in tokenizers.items()
+    }
+    return {key: contents for key, contents in found.items() if contents is not None}
 
 
 def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
