@@ -82,6 +82,7 @@ FINDINGS = pa.schema(
 _COUNTS = (
     "bytes",
     "characters",
+    "graphemes",
     "words",
     "tokens",
     "unknown",
@@ -105,6 +106,10 @@ DOCUMENTS = pa.schema(
         ("ids", pa.list_(pa.uint32())),
     ]
 )
+
+VOCABULARY = pa.schema([("id", pa.uint32()), ("bytes", pa.binary()), ("kind", pa.string())])
+"""`kind` is ordinary, special, unknown, byte_fallback or added; `bytes` is null where an id has no
+content of its own."""
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
@@ -366,22 +371,24 @@ def _type_name(kind: pa.DataType) -> str:
 
 def _column_sha256(column: pa.Array) -> bytes:
     digest = hashlib.sha256(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
-    if pa.types.is_string(column.type) or pa.types.is_list(column.type):
+    if _is_text(column.type) or pa.types.is_list(column.type):
         lengths = (
-            pc.binary_length(column)
-            if pa.types.is_string(column.type)
-            else pc.list_value_length(column)
+            pc.binary_length(column) if _is_text(column.type) else pc.list_value_length(column)
         )
         digest.update(
             pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
         )
-    if pa.types.is_string(column.type):
+    if _is_text(column.type):
         digest.update(_text_bytes(column.drop_null()))
     elif pa.types.is_list(column.type):
         digest.update(column.drop_null().flatten().to_numpy(zero_copy_only=False).tobytes())
     else:
         digest.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
     return digest.digest()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
 def _text_bytes(column: pa.Array) -> memoryview:
@@ -434,6 +441,10 @@ class Results:
     def documents(self, tokenizer: str, corpus: str) -> pa.Table:
         """Counts per document of one tokenizer on one corpus."""
         return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS)
+
+    def vocabulary(self, tokenizer: str) -> pa.Table:
+        """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
+        return self._table(f"vocabulary/{tokenizer}.parquet", VOCABULARY)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return exact and noisy measurements as one frame, with a column `run`.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import heartbeat
+from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
@@ -26,6 +27,7 @@ from bench.pool import Loss, Settle, TryAgain
 from bench.results import read_cell, write_cell
 from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+from bench.vocabulary_table import keep_vocabulary
 
 PART_BATCHES = 8
 """Record batches (about 1 MiB each) in one part of a cell."""
@@ -78,7 +80,8 @@ class CellTask:
         if len(lost) < self.limits.lost_documents:
             return TryAgain(task=replace(self, lost_rows=lost))
         names = ", ".join(_ids_of(self.slice, sorted(lost)))
-        given_up = f"{len(lost)} documents ended its worker ({names}), the limit; last: {reason}"
+        n = f"{len(lost)} documents" if len(lost) > 1 else "1 document"
+        given_up = f"{n} ended its worker ({names}), the limit; last: {reason}"
         return Settle(outcome=self.hopeless(given_up))
 
     def hopeless(self, reason: str) -> CellOutcome:
@@ -146,11 +149,15 @@ def count_cell(task: CellTask) -> CellOutcome:
             "keep_ids": str(task.keep_ids),
             "batches": f"{task.first}:{task.stop}",
         }
-        reused = read_cell(task.path, task.key, identity) is not None
+        _keep_contents(task, tokenizer, watch)
+        stored = read_cell(task.path, task.key, identity)
+        reused = stored is not None
+        tally = _count(task, tokenizer, watch) if stored is None else stored.tally
+        if task.keep_ids:
+            keep_vocabulary(task.path, tokenizer, tally)
         if not reused:
-            tally = _count(task, tokenizer, watch)
             write_cell(task.path, Cell(key=task.key, status="ok", tally=tally), identity)
-    except ResultsError:
+    except ResultsError:  # the disk is full, or the like: no cell could be kept
         raise
     except TokbenchError as exc:
         facts, reason = None, str(exc)
@@ -165,6 +172,27 @@ def count_cell(task: CellTask) -> CellOutcome:
         process=os.getpid(),
         peak_bytes=peak_bytes(),
     )
+
+
+_kept: dict[Path, str] = {}
+"""Where this process wrote contents last, and of which tokenizer."""
+
+
+def contents_path(task_path: Path) -> Path:
+    """Return where the contents of a cell's tokenizer are, beside its cells."""
+    return task_path.parent.parent / CONTENTS
+
+
+def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
+    """Write what the ids stand for, once per tokenizer and run folder."""
+    path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
+    if _kept.get(path) == fingerprint and path.exists():
+        return
+    with watch.section("load"):
+        if read_contents(path, fingerprint) is None:
+            write_contents(path, Contents.of(tokenizer.vocabulary), fingerprint)
+        _kept.clear()
+        _kept[path] = fingerprint
 
 
 def _stopwatch() -> Stopwatch:
@@ -184,8 +212,8 @@ def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
     source = task.source
     if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
-        tokenizer: Tokenizer | TokbenchError
         heartbeat.at("load", seconds=task.limits.load_seconds)
+        tokenizer: Tokenizer | TokbenchError
         try:
             with watch.section("load"), library_failures(source.key, "say what its ids are"):
                 tokenizer = _warm(source.load())

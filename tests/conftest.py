@@ -189,6 +189,38 @@ def case_tokenizers(cases_folder: Path, tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuickRun:
+    """A run of the ready config `quick`."""
+
+    folder: Path
+    """The run folder, `runs/quick-1`."""
+    summary: str
+    """What the command printed."""
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
+    folder = tmp_path_factory.mktemp("quick")
+    done = subprocess.run(
+        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
+
+
+@pytest.fixture(scope="session")
+def quick_summary(quick_run: QuickRun) -> str:
+    """What `tokbench run quick` prints."""
+    return quick_run.summary
+
+
 PARALLEL = {
     "en.jsonl": ["the cat sat", "a cat is the cat", "the end"],
     "de.jsonl": ["die Katze saß", "eine Katze ist die Katze", "das Ende"],
@@ -247,35 +279,3 @@ def good_run(measure: Measure) -> RunOutcome:
 def broken_run(measure: Measure) -> RunOutcome:
     """A run in which every kind of fault happens, beside what can be measured."""
     return measure(BROKEN, {**PARALLEL, **BOOM})
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuickRun:
-    """A run of the ready config `quick`."""
-
-    folder: Path
-    """The run folder, `runs/quick-1`."""
-    summary: str
-    """What the command printed."""
-
-
-@pytest.fixture(scope="session")
-def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
-    """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
-    folder = tmp_path_factory.mktemp("quick")
-    done = subprocess.run(
-        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
-        cwd=folder,
-        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
-
-
-@pytest.fixture(scope="session")
-def quick_summary(quick_run: QuickRun) -> str:
-    """What `tokbench run quick` prints."""
-    return quick_run.summary
