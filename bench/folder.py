@@ -74,8 +74,6 @@ def _next(output: Path, name: str) -> Path:
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            if not output.is_dir():
-                raise ResultsError(f"{output}: is not a folder; choose another --output") from None
             number += 1
         except OSError as exc:
             raise ResultsError(

@@ -6,10 +6,12 @@ and no host: the same inputs give the same bytes. `environment.json` holds the r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,6 +82,7 @@ FINDINGS = pa.schema(
 _COUNTS = (
     "bytes",
     "characters",
+    "graphemes",
     "words",
     "tokens",
     "unknown",
@@ -104,6 +107,10 @@ DOCUMENTS = pa.schema(
     ]
 )
 
+VOCABULARY = pa.schema([("id", pa.uint32()), ("bytes", pa.binary()), ("kind", pa.string())])
+"""`kind` is ordinary, special, unknown, byte_fallback or added; `bytes` is null where an id has no
+content of its own."""
+
 
 def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there.
@@ -116,7 +123,8 @@ def write_whole(path: Path, data: bytes | str) -> None:
         temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
         temporary.replace(path)
     except OSError as exc:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise ResultsError(
             f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
             "folder with --output, then run the same command again: finished cells are kept"
@@ -247,6 +255,16 @@ def _ids_array(tally: Tally) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat, pa.uint32()))
 
 
+def cell_path(folder: Path, key: CellKey) -> Path:
+    """Return where a run folder keeps the counts of a cell.
+
+    Tokenizers and corpora have names that can be file names; a language may have any.
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#-]{0,79}", key.language)
+    name = key.language if plain else hashlib.sha256(key.language.encode()).hexdigest()[:32]
+    return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
+
+
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     """Store a finished cell: a checksum, a JSON header, then its arrays as they lie in memory.
 
@@ -339,29 +357,38 @@ def digest_of(tables: Mapping[str, pa.Table]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tables):
         for field, column in zip(tables[name].schema, tables[name].columns, strict=True):
-            digest.update(f"{name}\x1f{field.name}\x1f{field.type}\x1f{len(column)}\x1f".encode())
+            digest.update(
+                f"{name}\x1f{field.name}\x1f{_type_name(field.type)}\x1f{len(column)}\x1f".encode()
+            )
             digest.update(_column_sha256(column.combine_chunks()))
     return digest.hexdigest()
 
 
+def _type_name(kind: pa.DataType) -> str:
+    # Parquet calls the inside of a list `element`, Arrow calls it `item`
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
+
+
 def _column_sha256(column: pa.Array) -> bytes:
     digest = hashlib.sha256(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
-    if pa.types.is_string(column.type) or pa.types.is_list(column.type):
+    if _is_text(column.type) or pa.types.is_list(column.type):
         lengths = (
-            pc.binary_length(column)
-            if pa.types.is_string(column.type)
-            else pc.list_value_length(column)
+            pc.binary_length(column) if _is_text(column.type) else pc.list_value_length(column)
         )
         digest.update(
             pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
         )
-    if pa.types.is_string(column.type):
+    if _is_text(column.type):
         digest.update(_text_bytes(column.drop_null()))
     elif pa.types.is_list(column.type):
         digest.update(column.drop_null().flatten().to_numpy(zero_copy_only=False).tobytes())
     else:
         digest.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
     return digest.digest()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
 def _text_bytes(column: pa.Array) -> memoryview:
@@ -414,6 +441,10 @@ class Results:
     def documents(self, tokenizer: str, corpus: str) -> pa.Table:
         """Counts per document of one tokenizer on one corpus."""
         return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS)
+
+    def vocabulary(self, tokenizer: str) -> pa.Table:
+        """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
+        return self._table(f"vocabulary/{tokenizer}.parquet", VOCABULARY)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return exact and noisy measurements as one frame, with a column `run`.

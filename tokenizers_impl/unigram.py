@@ -68,7 +68,7 @@ def best_cut(
     best[0] = np.float32(start)
     came_from = [0] * len(best)
     for begin in range(len(text)):
-        _rebase(best, begin)
+        _rebase(best, begin, longest)
         for end in range(begin + 1, min(begin + longest, len(text)) + 1):
             score = scores.get(text[begin:end])
             if score is None:
@@ -82,14 +82,12 @@ def best_cut(
     return _followed(came_from)
 
 
-def _rebase(best: list[np.float32], begin: int) -> None:
-    """Count from here once sums have become large; positions not reached yet stay so."""
-    if best[begin] < -REBASE_AT:
-        base = best[begin]
-        for end in range(begin, len(best)):
-            if best[end] == -np.inf:
-                break
-            best[end] = best[end] - base
+def _rebase(best: list[np.float32], begin: int, longest: int) -> None:
+    """Count from here once sums have become large; those of all pieces begun so far too."""
+    base = best[begin]
+    if base < -REBASE_AT:
+        for end in range(begin, min(begin + longest, len(best))):
+            best[end] = best[end] - base  # minus infinity, not reached yet, stays so
 
 
 def _followed(came_from: Sequence[int]) -> Cut:
@@ -322,7 +320,7 @@ class UnigramTokenizer:
         best[0] = start
         came_from = [0] * len(best)
         for begin in range(size):
-            _rebase(best, begin)
+            _rebase(best, begin, self._words.longest)
             reached = best[begin]
             for end in range(begin + 1, size + 1):
                 score = get(word[begin:end])
@@ -355,6 +353,7 @@ class _WordCache(dict[str, Entry]):
     def __init__(self, tokenizer: UnigramTokenizer) -> None:
         super().__init__()
         self.beginnings = _beginnings(tokenizer.scores)
+        self.longest = max(map(len, tokenizer.scores), default=1)
         self._known = tokenizer.pieces.learned
         self._unknown = tokenizer.pieces.unknown_id
         self._unknown_score = float(np.float32(tokenizer.unknown_score))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +35,43 @@ def make(entry: Callable[..., AnyCorpus], tmp_path: Path) -> Materialise:
         return materialise("mine", entry(**options), key, folder)
 
     return make_slice
+
+
+@pytest.fixture(scope="session")
+def make_plugin() -> Callable[..., None]:
+    """Make a folder look like an installed distribution with plug-ins, once on PYTHONPATH."""
+
+    def make(
+        folder: Path, module: str, source: str, entries: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        (folder / f"{module}.py").write_text(source, encoding="utf-8")
+        info = folder / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        lines = []
+        for group, names in entries.items():
+            lines += [f"[{group}]", *(f"{name} = {module}:{it}" for name, it in names.items())]
+        (info / "entry_points.txt").write_text("\n".join([*lines, ""]))
+
+    return make
+
+
+Process = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="session")
+def tokbench() -> Callable[..., Process]:
+    """Run the command line in a process of its own; `folder` is where it runs and has plug-ins."""
+
+    def run(folder: Path, *arguments: str, timeout: float = 240, **variables: str) -> Process:
+        path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+        return subprocess.run(
+            [sys.executable, "-m", "bench.cli", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path, **variables},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run

@@ -1,0 +1,206 @@
+"""Whatever ends a run leaves whole files; the next run goes on and gives the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config import load_config
+from bench.environment import Stopwatch
+from bench.errors import ResultsError
+from bench.executors import Inline
+from bench.folder import open_folder
+from bench.plan import make_plan
+from bench.runner import RunOutcome, run
+from bench.slices import slices_folder
+from bench.tally import Cell
+
+CONFIG = {
+    "name": "small",
+    "corpora": {
+        "s": {"source": "builtin", "dataset": "sentences", "languages": ["eng_Latn", "fin_Latn"]}
+    },
+    "tokenizers": {"a": {"type": "utf8_bytes"}, "b": {"type": "characters"}},
+    "suites": ["efficiency"],
+}
+SLICES, CELLS = 2, 4
+
+Start = Callable[..., RunOutcome]
+
+
+class Silent:
+    """Tells nobody; remembers which cells were taken from before."""
+
+    def __init__(self) -> None:
+        self.reused: list[bool] = []
+
+    def step(self, text: str) -> None:
+        pass
+
+    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+        self.reused.append(reused)
+
+
+class Interrupted(Inline):
+    """Does a few tasks, then somebody presses Ctrl-C."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not self._left:
+            raise KeyboardInterrupt
+        self._left -= 1
+        return super().submit(fn, *args, **kwargs)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(json.dumps(CONFIG), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def start(config: Path, tmp_path: Path) -> Start:
+    """Run the config into a folder below `tmp_path`."""
+
+    def start(progress: Silent | None = None, output: str = "runs", **options: Any) -> RunOutcome:
+        return run(
+            load_config(config),
+            output=tmp_path / output,
+            progress=progress or Silent(),
+            watch=Stopwatch(),
+            **options,
+        )
+
+    return start
+
+
+@pytest.fixture
+def interrupted(start: Start, tmp_path: Path) -> Path:
+    """The folder of a run that was interrupted after three of its four cells."""
+    with pytest.raises(KeyboardInterrupt):
+        start(executor=Interrupted(after=SLICES + 3))
+    return tmp_path / "runs" / "small-1"
+
+
+def exact_files(outcome: RunOutcome) -> dict[str, bytes]:
+    folder = outcome.results.folder
+    names = ["measurements.parquet", "findings.parquet", "run.json"]
+    paths = [folder / name for name in names] + sorted(folder.glob("documents/*"))
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def test_finished_cells_are_kept_and_the_rest_is_counted(start, interrupted) -> None:
+    progress = Silent()
+    completed = start(progress)
+    assert completed.results.folder == interrupted
+    assert progress.reused == [True, True, True, False]
+    assert exact_files(completed) == exact_files(start(output="undisturbed"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_damaged_cell_is_found_and_counted_again(start, interrupted, damage) -> None:
+    cell = interrupted / "cells" / "a" / "s" / "fin_Latn.cell"
+    data = cell.read_bytes()
+    bad = {"cut": data[:-7], "flipped": data[:60] + b"\x00" + data[61:], "empty": b""}
+    cell.write_bytes(bad[damage])
+    progress = Silent()
+    completed = start(progress)
+    assert progress.reused == [True, False, True, False]
+    assert exact_files(completed) == exact_files(start(output="undisturbed"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_a_damaged_slice_is_found_and_built_again(start, interrupted, damage) -> None:
+    wanted = exact_files(start(output="undisturbed"))
+    (slice_,) = slices_folder().glob("s-fin_Latn-*.arrow")
+    data = slice_.read_bytes()
+    middle = len(data) // 2
+    flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+    slice_.write_bytes(data[:middle] if damage == "cut" else flipped)
+    assert exact_files(start()) == wanted
+
+
+def test_what_a_killed_run_had_begun_to_write_is_removed(start, interrupted) -> None:
+    (interrupted / ".measurements.parquet.123.tmp").write_bytes(b"half of a file")
+    start()
+    assert not list(interrupted.rglob(".*"))
+
+
+def test_a_finished_run_is_not_touched(start) -> None:
+    assert [start().results.name, start().results.name] == ["small-1", "small-2"]
+
+
+def test_a_run_can_be_forced_to_be_new(start, interrupted) -> None:
+    assert start(new=True).results.name == "small-2"
+
+
+def test_another_plan_does_not_take_up_the_run(start, interrupted, config) -> None:
+    config.write_text(json.dumps({**CONFIG, "seed": 1}), encoding="utf-8")
+    assert start().results.name == "small-2"
+
+
+@pytest.mark.parametrize(("rerun", "reused"), [("missing", [True] * 4), ("all", [False] * 4)])
+def test_a_finished_run_can_be_taken_up_again(start, rerun, reused) -> None:
+    before = exact_files(start())
+    progress = Silent()
+    again = start(progress, rerun=rerun)
+    assert (again.results.name, progress.reused) == ("small-1", reused)
+    assert exact_files(again) == before
+
+
+def test_two_runs_in_one_folder_are_told_apart(start, interrupted, config, tmp_path) -> None:
+    plan = make_plan(load_config(config))
+    with open_folder(tmp_path / "runs", plan) as folder:
+        assert folder == interrupted
+        with pytest.raises(ResultsError, match="small-1: another process is at work there; wait"):
+            start()
+        assert start(new=True).results.name == "small-2"
+    assert start(rerun="missing").results.name == "small-2"
+
+
+def test_a_folder_that_is_a_file_is_refused(start, tmp_path) -> None:
+    (tmp_path / "runs").write_text("not a folder")
+    with pytest.raises(ResultsError, match="small-1: cannot be made: Not a directory; choose"):
+        start()
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_refused(start, tmp_path) -> None:
+    (tmp_path / "runs").mkdir(mode=0o500)
+    with pytest.raises(ResultsError, match="small-1: cannot be made: Permission denied"):
+        start()
+
+
+FULL = """
+import resource, sys
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from bench.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("jobs", ["0", "1"])
+def test_a_full_disk_ends_the_run_in_words_and_loses_no_cell(start, interrupted, jobs) -> None:
+    """A limit on the size of files stands in for the disk: every cell fits, the report does not."""
+    (interrupted / "cells" / "a" / "s" / "fin_Latn.cell").unlink()
+    command = [sys.executable, "-c", FULL, "100", "run", "small.yaml", "--jobs", jobs]
+    done = subprocess.run(
+        command, cwd=interrupted.parent.parent, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 3, done.stderr
+    assert "cannot be written: File too large; free space or choose another folder" in done.stderr
+    assert "Traceback" not in done.stderr
+    progress = Silent()
+    assert exact_files(start(progress)) == exact_files(start(output="undisturbed"))
+    assert progress.reused == [True, False, True, False]
