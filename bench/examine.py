@@ -30,6 +30,7 @@ from bench.model import (
     Tokenizer,
 )
 from bench.plugins import TokenizerSuite
+from bench.segment import grapheme_counts
 from bench.slices import Slice, SliceBatch
 from bench.tally import Tallies
 from bench.words import Boundaries
@@ -189,6 +190,7 @@ def batch_of(texts: Sequence[str]) -> SliceBatch:
         buffer=np.frombuffer(b"".join(encoded), np.uint8),
         offsets=offsets,
         characters=np.array([len(text) for text in texts], np.int64),
+        graphemes=grapheme_counts(texts),
         word_starts=None,
         word_ends=None,
         word_leads=None,

@@ -223,7 +223,7 @@ def trainer_without_cuts(n_merges: int) -> TrainerPlugin:
 def ids_after(n_merges: int, text: str, folder: Path) -> list[int]:
     """Return the text as it stands after so many merges."""
     options = dict(trainer_without_cuts(n_merges).train([text], folder).tokenizer)
-    plugin = find(TokenizerPlugin, options.pop("type"))  # type: ignore[type-abstract]
+    plugin = find(TokenizerPlugin, options.pop("type"))
     tokenizer = plugin.model_validate(options).load(LoadContext(folder=folder))
     return list(map(int, tokenizer.encode_batch([text])[0]))
 
