@@ -210,6 +210,15 @@ class HasSpecialTokens(Protocol):
         """Id by spelling; documents that contain one are counted."""
 
 
+@runtime_checkable
+class HasRanks(Protocol):
+    """Optional: byte-level BPE that merges the adjacent pair whose bytes have the lowest rank."""
+
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Rank by token; the 256 single bytes are among them."""
+
+
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]
