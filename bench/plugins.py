@@ -26,6 +26,7 @@ from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 if TYPE_CHECKING:
     from bench.anchoring import Check
     from bench.compare import Comparison
+    from bench.examine import Examination
     from bench.results import Results
     from bench.tally import Tallies
     from bench.timing import Contest, Timed
@@ -83,7 +84,10 @@ class TrainerPlugin(Plugin):
 
 
 class SuitePlugin(Plugin):
-    """Options of one suite of metrics; a suite is a `CountsSuite` or a `ClockSuite`."""
+    """Options of one suite of metrics: a `CountsSuite`, a `TokenizerSuite` or a `ClockSuite`.
+
+    A suite is of exactly one kind, so its name says what it needs and what it may cost.
+    """
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
 
@@ -93,6 +97,18 @@ class CountsSuite(SuitePlugin):
 
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
         """Return the values of every cell that has any."""
+        raise NotImplementedError
+
+
+class TokenizerSuite(SuitePlugin):
+    """A suite that asks the tokenizers themselves, after everything is counted.
+
+    What it may cost is bounded by its options, in texts and not in seconds, so that the same
+    inputs give the same results; its CPU time is recorded apart.
+    """
+
+    def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
+        """Return what the tokenizers of a run answer."""
         raise NotImplementedError
 
 

@@ -24,12 +24,13 @@ from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Counting, Progress
 from bench.environment import Stopwatch, describe, library_versions, peak_bytes
 from bench.errors import InputError, Refusal, TokbenchError
+from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.folder import Rerun, open_folder
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
 from bench.plan import Plan, make_plan
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
 from bench.results import (
     FINDINGS,
@@ -106,6 +107,9 @@ def _run(
     with watch.section("corpus"):  # document ids are read from the slices
         tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
+    answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
+    measurements += answers
+    findings += told
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
@@ -118,6 +122,7 @@ def _run(
         {
             **describe(started),
             "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+            "asked": asked,
             "peak_bytes": {"run": peak_bytes(), **inputs.peak_bytes},
         },
     )
@@ -125,6 +130,7 @@ def _run(
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
     problems = _problems(tallies, inputs.findings)
+    problems += [f"suite {f.suite}: {f.message}" for f in told if f.kind == "failure"]
     problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
     return RunOutcome(results=results, problems=problems)
 
@@ -358,6 +364,26 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
             found = [item for item in given if isinstance(item, Measurement)]
             measurements += [*found, *_without_values(name, suite, found, tallies)]
     return measurements, findings
+
+
+def _ask(
+    config: Config,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+    progress: Progress,
+    watch: Stopwatch,
+) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
+    suites = {name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)}
+    examination = Examination(
+        tallies=tallies,
+        slices=slices,
+        sources=sources,
+        seed=config.run.seed,
+        progress=progress.step,
+        watch=watch,
+    )
+    return examine(suites, examination)
 
 
 def _without_values(
