@@ -185,9 +185,12 @@ def _verdict(
 def value_of(side: Snapshot, key: Key) -> Value | None:
     """Return a value of one side; a part that was left out of a whole it has is zero.
 
-    Suites write the parts of a value (bytes lost, by cause) only where there is something.
+    Suites write the parts of a value (bytes lost, by cause) only where there is something. A row
+    that says that its cell failed is no value.
     """
     found = side.values.get(key)
+    if found is not None and found.value is None and found.status in ("failed", "skipped"):
+        return None
     if found is None and key.label:
         whole = side.values.get(key._replace(label=""))
         if whole is not None and whole.value is not None and whole.status == "ok":

@@ -16,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bench import segment
 from bench.encode import Encoded, flatten, is_library_failure
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError, TokenizerError
@@ -31,6 +30,7 @@ from bench.model import (
     Tokenizer,
 )
 from bench.plugins import TokenizerSuite
+from bench.segment import grapheme_counts
 from bench.slices import Slice, SliceBatch
 from bench.tally import Tallies
 from bench.words import Boundaries
@@ -190,7 +190,7 @@ def batch_of(texts: Sequence[str]) -> SliceBatch:
         buffer=np.frombuffer(b"".join(encoded), np.uint8),
         offsets=offsets,
         characters=np.array([len(text) for text in texts], np.int64),
-        graphemes=segment.grapheme_counts(texts),
+        graphemes=grapheme_counts(texts),
         word_starts=None,
         word_ends=None,
         word_leads=None,

@@ -80,7 +80,15 @@ def metrics() -> str:
 
 def command_tables() -> str:
     """Return usage, help and options of every command."""
-    return "\n\n".join(_command(name, main.commands[name]) for name in sorted(main.commands))
+    return "\n\n".join(_command(name, command) for name, command in sorted(_leaves(main)))
+
+
+def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _command(name: str, command: click.Command) -> str:
@@ -94,6 +102,8 @@ def _command(name: str, command: click.Command) -> str:
 
 
 def _argument(argument: click.Argument) -> str:
+    if argument.metavar:
+        return argument.metavar
     name = (argument.name or "").upper()
     if isinstance(argument.type, click.Choice):
         name = "|".join(argument.type.choices)

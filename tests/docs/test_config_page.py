@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from bench import plugins
 from bench.config import RunConfig, TrainEntry, load_config
 from bench.corpora import Corpus, LanguageOptions, corpus_models
+from bench.gate import Gate, Rule
 from bench.limits import Limits
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 
@@ -65,6 +66,12 @@ def section_of(kind: str, name: str) -> tuple[str, list[str]]:
 def test_limits_are_described() -> None:
     page = {k: v.replace(".0", "") for k, v in options(Limits).items()}
     assert described(sections(PAGE)["Limits"]) == page
+
+
+def test_the_gate_and_its_rules_are_described() -> None:
+    first, _, second = sections(PAGE)["Gate"].partition("A rule has selectors")
+    assert described(first) == {name: v.replace("()", "[]") for name, v in options(Gate).items()}
+    assert described(second) == options(Rule)
 
 
 def test_top_level_keys_are_described() -> None:
