@@ -197,20 +197,31 @@ def schema() -> None:
 @click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
 @click.option("--metric", "metrics", multiple=True, help="For several runs: only these metrics.")
 @click.option("--output", type=click.Path(path_type=Path), help="For several runs: write there.")
+@click.option(
+    "--options",
+    type=click.Path(path_type=Path),
+    help="YAML file with the report's options, such as the prices of a cost report.",
+)
 def report(
-    runs: tuple[Path, ...], name: str, metrics: tuple[str, ...], output: Path | None
+    runs: tuple[Path, ...],
+    name: str,
+    metrics: tuple[str, ...],
+    output: Path | None,
+    options: Path | None,
 ) -> None:
     """Write the report of a run again, from its Parquet alone; of several, print their history."""
     from bench import plugins
+    from bench.config import load_options
     from bench.console import result
     from bench.results import load_results, write_whole
-    from bench.runner import render_reports
 
     if len(runs) > 1:
         history = plugins.find(plugins.HistoryPlugin, name)()
         _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
         return
-    for file, text in render_reports([name], load_results(runs[0])).items():
+    kind = plugins.find(plugins.ReportPlugin, name)
+    plugin = kind() if options is None else load_options(options, kind)
+    for file, text in plugin.render(load_results(runs[0])).items():
         write_whole(runs[0] / file, text)
         result(str(runs[0] / file))
 
@@ -368,6 +379,76 @@ def inspect(
     for problem in problems:
         message(problem)
     sys.exit(3 if problems else 0)
+
+
+@main.command()
+@click.argument("text")
+@click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
+@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option("--translation", help="The same text in the pivot language (a text or a file).")
+@click.option("--costs", type=click.Path(path_type=Path), help="YAML file with prices, contexts.")
+@click.option("--prompt", "as_prompt", is_flag=True, help="Print a prompt for a language model.")
+@AS_JSON
+@SET
+def which(
+    text: str,
+    config: str,
+    wanted: tuple[str, ...],
+    translation: str | None,
+    costs: Path | None,
+    as_prompt: bool,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
+    from bench import which as finding
+    from bench.config import load_options
+    from bench.console import message, result, result_json
+    from bench.costing import CostModel
+
+    if as_json and as_prompt:
+        raise click.UsageError("give either --json or --prompt")
+    content, file = finding.text_or_file(text)
+    if file is not None:
+        message(f"reading the file {file}")
+    analysis = finding.analyse(
+        _load(config, overrides),
+        content,
+        translation=None if translation is None else finding.text_or_file(translation)[0],
+        costs=None if costs is None else load_options(costs, CostModel),
+        wanted=wanted,
+    )
+    if as_json:
+        result_json(analysis.to_json())
+    elif as_prompt:
+        result(finding.prompt(analysis, content))
+    else:
+        result(finding.render(analysis))
+    for problem in analysis.problems:
+        message(problem)
+    sys.exit(3 if analysis.problems else 0)
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder with the corpora, tokenizers and tables that the figures come from.",
+)
+@AS_JSON
+def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
+    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
+    from bench import anchoring
+    from bench.console import message, result, result_json
+
+    outcomes = anchoring.run(names, data, progress=message)
+    if as_json:
+        result_json([outcome.to_json() for outcome in outcomes])
+    else:
+        result(anchoring.render(outcomes))
+    sys.exit(anchoring.exit_code(outcomes))
 
 
 def _load(config: str, overrides: tuple[str, ...]) -> Config:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -133,6 +133,21 @@ def load_config(
         path=_readable(shown or str(path)),
         folder=Path(path).resolve().parent,
     )
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_options(path: str | Path, model: type[M]) -> M:
+    """Read a YAML file that holds the options of one thing, such as a cost model.
+
+    Raises `ConfigError` with file, line and column of every mistake.
+    """
+    where = read(path, ())
+    try:
+        return model.model_validate(where.values())
+    except ValidationError as exc:
+        raise ConfigError(_explain(where, exc, (), model)) from exc
 
 
 def _readable(path: str) -> str:

@@ -183,6 +183,7 @@ class Counter:
         return {
             "bytes": np.diff(batch.offsets),
             "characters": batch.characters,
+            "graphemes": batch.graphemes,
             "tokens": encoded.lengths,
             "unknown": counted(vocabulary.is_unknown, bool(vocabulary.unknown_ids)),
             "byte_fallback": counted(

@@ -32,7 +32,7 @@ def show_bytes(n: int) -> str:
     """Return an amount of memory as people write it.
 
     >>> show_bytes(8_000_000_000), show_bytes(512_000_000), show_bytes(1500)
-    ('8 GB', '512 MB', '1500 bytes')
+    ('8 GB', '512 MB', '1.5 KB')
     """
     for unit in ("TB", "GB", "MB", "KB"):
         if n >= _UNITS[unit] and n % (_UNITS[unit] // 10) == 0:

@@ -82,6 +82,7 @@ FINDINGS = pa.schema(
 _COUNTS = (
     "bytes",
     "characters",
+    "graphemes",
     "words",
     "tokens",
     "unknown",
@@ -259,7 +260,7 @@ def cell_path(folder: Path, key: CellKey) -> Path:
 
     Tokenizers and corpora have names that can be file names; a language may have any.
     """
-    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#.-]{0,79}", key.language)
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#-]{0,79}", key.language)
     name = key.language if plain else hashlib.sha256(key.language.encode()).hexdigest()[:32]
     return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
 

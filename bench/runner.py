@@ -19,16 +19,18 @@ import pyarrow as pa
 
 from bench import plugins
 from bench.config import Config, TrainEntry
+from bench.contents import CONTENTS, Contents, read_contents
 from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Counting, Progress
 from bench.environment import Stopwatch, describe, library_versions, peak_bytes
 from bench.errors import InputError, Refusal, TokbenchError
+from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.folder import Rerun, open_folder
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
 from bench.plan import Plan, make_plan
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
 from bench.results import (
     FINDINGS,
@@ -103,8 +105,11 @@ def _run(
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor)
     with watch.section("corpus"):  # document ids are read from the slices
-        tallies = _tallies(config, counted, slices, inputs.refusals)
+        tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
+    answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
+    measurements += answers
+    findings += told
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
@@ -117,6 +122,7 @@ def _run(
         {
             **describe(started),
             "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+            "asked": asked,
             "peak_bytes": {"run": peak_bytes(), **inputs.peak_bytes},
         },
     )
@@ -124,6 +130,7 @@ def _run(
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
     problems = _problems(tallies, inputs.findings)
+    problems += [f"suite {f.suite}: {f.message}" for f in told if f.kind == "failure"]
     problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
     return RunOutcome(results=results, problems=problems)
 
@@ -303,6 +310,7 @@ def _with_training(facts: TokenizerFacts, key: str, inputs: _Inputs) -> Tokenize
 
 def _tallies(
     config: Config,
+    folder: Path,
     counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
     slices: Mapping[tuple[str, str], Slice],
     refusals: Mapping[str, str],
@@ -315,7 +323,16 @@ def _tallies(
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
+        contents=_contents(folder, facts),
     )
+
+
+def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[str, Contents]:
+    found = {
+        key: read_contents(folder / "cells" / key / CONTENTS, facts.fingerprint)
+        for key, facts in tokenizers.items()
+    }
+    return {key: contents for key, contents in found.items() if contents is not None}
 
 
 def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
@@ -347,6 +364,26 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
             found = [item for item in given if isinstance(item, Measurement)]
             measurements += [*found, *_without_values(name, suite, found, tallies)]
     return measurements, findings
+
+
+def _ask(
+    config: Config,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+    progress: Progress,
+    watch: Stopwatch,
+) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
+    suites = {name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)}
+    examination = Examination(
+        tallies=tallies,
+        slices=slices,
+        sources=sources,
+        seed=config.run.seed,
+        progress=progress.step,
+        watch=watch,
+    )
+    return examine(suites, examination)
 
 
 def _without_values(

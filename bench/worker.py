@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import heartbeat
+from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
@@ -148,6 +149,7 @@ def count_cell(task: CellTask) -> CellOutcome:
             "keep_ids": str(task.keep_ids),
             "batches": f"{task.first}:{task.stop}",
         }
+        _keep_contents(task, tokenizer, watch)
         stored = read_cell(task.path, task.key, identity)
         reused = stored is not None
         tally = _count(task, tokenizer, watch) if stored is None else stored.tally
@@ -170,6 +172,27 @@ def count_cell(task: CellTask) -> CellOutcome:
         process=os.getpid(),
         peak_bytes=peak_bytes(),
     )
+
+
+_kept: dict[Path, str] = {}
+"""Where this process wrote contents last, and of which tokenizer."""
+
+
+def contents_path(task_path: Path) -> Path:
+    """Return where the contents of a cell's tokenizer are, beside its cells."""
+    return task_path.parent.parent / CONTENTS
+
+
+def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
+    """Write what the ids stand for, once per tokenizer and run folder."""
+    path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
+    if _kept.get(path) == fingerprint and path.exists():
+        return
+    with watch.section("load"):
+        if read_contents(path, fingerprint) is None:
+            write_contents(path, Contents.of(tokenizer.vocabulary), fingerprint)
+        _kept.clear()
+        _kept[path] = fingerprint
 
 
 def _stopwatch() -> Stopwatch:

@@ -43,18 +43,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tokbench(folder: Path) -> Tokbench:
-    """Run the command in this process."""
-    return lambda *arguments: CliRunner().invoke(main, arguments)
+    """Run the command in this process, counting included."""
+
+    def invoke(*arguments: str) -> Result:
+        alone = ("--jobs", "0") if arguments[0] == "run" and len(arguments) > 1 else ()
+        return CliRunner().invoke(main, [*arguments, *alone])
+
+    return invoke
 
 
 @pytest.fixture
 def run(folder: Path) -> Run:
-    """Run the command in a process of its own, in `folder`."""
+    """Run the command in a process of its own, in `folder`, counting in the same one."""
 
     def run_command(*arguments: str | bytes, **settings: Any) -> subprocess.CompletedProcess[bytes]:
         environment = {**os.environ, **settings.pop("env", {})}
         return subprocess.run(
-            [*COMMAND, *arguments],
+            [*COMMAND, *arguments, *(("--jobs", "0") if arguments[0] == "run" else ())],
             capture_output=True,
             env=environment,
             cwd=folder,
@@ -73,9 +78,20 @@ def test_a_run_prints_its_summary_to_stdout_and_the_rest_to_stderr(tokbench: Tok
     assert done.exit_code == 0
     assert "chars" in done.stdout
     assert "report: runs/mine-1/report.md" in done.stdout
-    assert "[1/2] bytes × prose × en: ok" in done.stderr
+    assert {"bytes × prose × en: ok", "chars × prose × en: ok"} == {
+        line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("[")
+    }
     assert "[1/2]" not in done.stdout
     assert "\x1b" not in done.output
+
+
+def test_worker_processes_give_the_same_results(tokbench: Tokbench, folder: Path) -> None:
+    tokbench("run", "c.yaml")
+    done = CliRunner().invoke(main, ["run", "c.yaml", "--jobs", "2"])
+    assert done.exit_code == 0
+    first, second = (folder / "runs" / f"mine-{n}" for n in (1, 2))
+    for name in ("run.json", "measurements.parquet", "findings.parquet", "report.md"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
 def test_quiet_prints_the_result_only(tokbench: Tokbench) -> None:
@@ -131,7 +147,9 @@ def test_a_folder_that_is_no_run_is_exit_code_3(tokbench: Tokbench) -> None:
 def test_output_that_cannot_be_written_is_said_in_one_line(tokbench: Tokbench) -> None:
     done = tokbench("run", "c.yaml", "--quiet", "--output", "prose.txt")
     assert done.exit_code == 3
-    assert done.stderr.startswith("error: prose.txt/mine-1/plan.json: cannot be written")
+    assert done.stderr.startswith(
+        "error: prose.txt/mine-1: cannot be made: Not a directory; choose"
+    )
     assert done.stdout == ""
 
 
@@ -290,7 +308,7 @@ def test_d8_a_config_whose_name_is_not_ascii_or_not_utf_8_can_be_run(
     assert json.loads(written)["config_path"] == shown
 
 
-@pytest.mark.parametrize("arguments", [("list", "metrics"), ("run", "c.yaml")])
+@pytest.mark.parametrize("arguments", [("list", "metrics"), ("run", "c.yaml", "--jobs", "0")])
 def test_a_reader_that_has_gone_is_no_error(folder: Path, arguments: tuple[str, ...]) -> None:
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -317,7 +335,7 @@ def test_an_interrupt_says_how_to_go_on(run: Run, folder: Path, toys: None) -> N
     config = CONFIG + "  slow: {type: toy_faulty, how: hang, word: cat}\n"
     (folder / "c.yaml").write_text(config, encoding="utf-8")
     process = subprocess.Popen(
-        [*COMMAND, "run", "c.yaml"],
+        [*COMMAND, "run", "c.yaml", "--jobs", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,

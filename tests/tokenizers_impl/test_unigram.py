@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bench.errors import TokenizerError
 from bench.model import Tokenizer
 from bench.plugins import LoadContext
-from tokenizers_impl.sentencepiece_text import TextOptions, byte_piece
+from tokenizers_impl.sentencepiece_text import TextOptions, byte_piece, marked
 from tokenizers_impl.unigram import (
     Cut,
     Unigram,
@@ -90,8 +90,6 @@ def test_cuts_are_drawn_as_often_as_they_are_probable() -> None:
 @given(text=st.text("ab x▁", max_size=60))
 def test_cutting_by_words_equals_the_definition(text: str) -> None:
     tokenizer = UnigramTokenizer(PIECES)
-    from tokenizers_impl.sentencepiece_text import marked
-
     text = marked(text, TextOptions())
     assert tokenizer.encode_marked(text) == tokenizer.encode_marked_slowly(text)
 
@@ -171,5 +169,18 @@ def test_ids_equal_those_of_sentencepiece_on_equally_normalized_text(
     mine = UnigramTokenizer(pieces, special_tokens=special)
     # code without end, so that sums are counted anew several times
     long = " ".join(corpus_texts("source_code", "c", 12))
-    for text in [*mixed_texts, long]:
-        assert mine.encode_marked(library.normalize(text)) == library.encode(text)
+    texts = [*mixed_texts, long]
+    expected = library.encode(texts, num_threads=1)
+    normalized = [library.normalize(text) for text in texts]
+    assert mine.encode_marked_batch(normalized) == expected
+    one_by_one = UnigramTokenizer(pieces, special_tokens=special)
+    assert [one_by_one.encode_marked(text) for text in normalized[::20]] == expected[::20]
+
+
+@settings(deadline=None)
+@given(texts=st.lists(st.text("ab x▁é", max_size=20), min_size=60, max_size=90))
+def test_words_cut_together_equal_the_definition(texts: list[str]) -> None:
+    tokenizer = UnigramTokenizer(PIECES)
+    tokenizer._words.WORTHWHILE = 1
+    found = tokenizer.encode_batch(texts)
+    assert found == [tokenizer.encode_marked_slowly(marked(t, TextOptions())) for t in texts]
