@@ -68,6 +68,15 @@ def test_the_order_of_config_keys_does_not_matter(measure_bpe: MeasureBpe) -> No
     assert baseline.render(rendered("a", 1)) == baseline.render(rendered("b", -1))
 
 
+def test_the_number_of_workers_does_not_matter(measure_bpe: MeasureBpe) -> None:
+    tokenizers = {"one": ("th", "the"), "two": ("at",)}
+    rendered = [
+        baseline.render(snapshot_of(measure_bpe(f"jobs{n}", jobs=n, tokenizers=tokenizers)))
+        for n in (0, 2)
+    ]
+    assert rendered[0] == rendered[1]
+
+
 def test_a_run_with_a_failed_cell_is_no_baseline(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
     corpora = {
         "web": {
