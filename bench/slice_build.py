@@ -258,7 +258,7 @@ def _why_no_words(staged: _Staged, entry: Corpus) -> str | None:
 
 
 def _refuse_doubles(rows: list[Document], seen: set[str], entry: Corpus) -> None:
-    for row in rows:
+    for row in rows if entry.id is not None else ():  # row numbers cannot occur twice
         if row.id in seen:
             raise CorpusError(
                 f"id {row.id!r} occurs twice (again in {row.part}, column {entry.id!r}); ids must be "

@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 
 from bench import plugins
 from bench.config import RunConfig, TrainEntry, load_config
-from bench.limits import Limits
 from bench.corpora import Corpus, LanguageOptions, corpus_models
+from bench.limits import Limits
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 
 PAGE = "docs/config.md"
