@@ -20,6 +20,7 @@ from bench.cells import read_cell, write_cell
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
+from bench.hub import be_patient
 from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.model import Tokenizer
@@ -187,6 +188,7 @@ def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
     if source.key not in _loaded:
         _loaded.clear()
         heartbeat.at("load", seconds=task.limits.load_seconds)
+        be_patient(task.limits.hub_seconds)
         try:
             with watch.section("load"):
                 _loaded[source.key] = _warm(source.load())
