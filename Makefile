@@ -2,7 +2,7 @@
 # .venv is used where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test docs readme
+.PHONY: check format lint types imports test docs readme claims
 
 check: lint types imports test
 
@@ -27,6 +27,10 @@ test:
 # What is generated from the code: the JSON schema, the metrics of the glossary, the commands.
 docs:
 	$(PYTHON) docs/refresh.py
+
+# docs/claims.md; measured on the folder DATA.
+claims:
+	$(PYTHON) docs/refresh.py --claims $(DATA)
 
 # The output of `tokbench run quick` in README.md; takes a run.
 readme:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bench.compare import Comparison
     from bench.config import Config
 
 CONFIG = click.argument("config")
@@ -192,16 +195,152 @@ def schema() -> None:
 @main.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
-def report(runs: tuple[Path, ...], name: str) -> None:
-    """Write the report of each run folder again, from its Parquet alone."""
+@click.option("--metric", "metrics", multiple=True, help="For several runs: only these metrics.")
+@click.option("--output", type=click.Path(path_type=Path), help="For several runs: write there.")
+@click.option(
+    "--options",
+    type=click.Path(path_type=Path),
+    help="YAML file with the report's options, such as the prices of a cost report.",
+)
+def report(
+    runs: tuple[Path, ...],
+    name: str,
+    metrics: tuple[str, ...],
+    output: Path | None,
+    options: Path | None,
+) -> None:
+    """Write the report of a run again, from its Parquet alone; of several, print their history."""
+    from bench import plugins
+    from bench.config import load_options
     from bench.console import result
     from bench.results import load_results, write_whole
-    from bench.runner import render_reports
 
-    for folder in runs:
-        for file, text in render_reports([name], load_results(folder)).items():
-            write_whole(folder / file, text)
-            result(str(folder / file))
+    if len(runs) > 1:
+        history = plugins.find(plugins.HistoryPlugin, name)()
+        _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
+        return
+    kind = plugins.find(plugins.ReportPlugin, name)
+    plugin = kind() if options is None else load_options(options, kind)
+    for file, text in plugin.render(load_results(runs[0])).items():
+        write_whole(runs[0] / file, text)
+        result(str(runs[0] / file))
+
+
+@main.command()
+@click.argument("sides", nargs=-1, required=True, metavar="[BASE] CANDIDATE")
+@click.option("--config", help="Take the gate from this config, and BASE where it is not given.")
+@click.option("--base-python", type=click.Path(path_type=Path), help="Interpreter of the base.")
+@click.option("--candidate-python", type=click.Path(path_type=Path), help="And of the candidate.")
+@click.option(
+    "--runs", type=click.Path(path_type=Path), default=Path("runs"), help="Where A/B runs go."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Write all reports there.")
+@SET
+@AS_JSON
+def compare(
+    sides: tuple[str, ...],
+    config: str | None,
+    base_python: Path | None,
+    candidate_python: Path | None,
+    runs: Path,
+    output: Path | None,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare two sides exactly; say what moved and why.
+
+    A side is a run folder, a baseline file, or a baseline at a git revision (REVISION:FILE). With
+    --base-python and --candidate-python the only argument is a config, which runs in both
+    environments. Exit codes: 0 the same or better; 1 worse or changed; 3 not comparable.
+    """
+    from bench import ab
+    from bench import sides as side
+    from bench.console import message
+
+    loaded = _load(config, ()) if config else None
+    if base_python or candidate_python:
+        if not (base_python and candidate_python and len(sides) == 1):
+            raise click.UsageError("an A/B needs CONFIG, --base-python and --candidate-python")
+        _load(sides[0], overrides)
+        pair = ab.run_both(sides[0], base_python, candidate_python, runs, overrides, say=message)
+    else:
+        if overrides:
+            raise click.UsageError("--set is for an A/B; two finished sides stay as they are")
+        pair = side.load_pair(sides, loaded)
+    gate = loaded.run.gate if loaded else side.gate_of(pair[1])
+    comparison = side.compare_sides(*pair, gate)
+    _show(comparison, output, as_json=as_json)
+    sys.exit(comparison.exit_code)
+
+
+def _show(comparison: Comparison, output: Path | None, *, as_json: bool) -> None:
+    """Print a comparison, and write every report of it where asked to."""
+    from bench import plugins
+    from bench.console import result
+    from bench.results import write_whole
+
+    def rendered(name: str) -> Mapping[str, str]:
+        return plugins.find(plugins.ComparisonPlugin, name)().render(comparison)
+
+    if output is not None:
+        for name in plugins.names(plugins.ComparisonPlugin):
+            for file, text in rendered(name).items():
+                write_whole(output / file, text)
+    for text in rendered("json" if as_json else "text").values():
+        result(text)
+
+
+def _deliver(files: Mapping[str, str], output: Path | None) -> None:
+    """Print files, or write them into a folder and print where they are."""
+    from bench.console import result
+    from bench.results import write_whole
+
+    for file, text in files.items():
+        if output is None:
+            result(text)
+        else:
+            write_whole(output / file, text)
+            result(str(output / file))
+
+
+@main.group()
+def baseline() -> None:
+    """Keep a run as a small file that can be committed and compared with."""
+
+
+@baseline.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+def save(run: Path, file: Path) -> None:
+    """Write the baseline of the run folder RUN to FILE (name it *.baseline.json)."""
+    from bench.baseline import describe, save
+    from bench.console import message, result
+    from bench.results import load_results
+
+    snapshot = save(load_results(run), file)
+    message(describe(snapshot))
+    result(str(file))
+
+
+@baseline.command()
+@click.argument("file")
+def show(file: str) -> None:
+    """Say what a baseline guards; FILE may be REVISION:FILE."""
+    from bench.baseline import describe
+    from bench.console import result
+    from bench.sides import load_side
+
+    result(describe(load_side(file).snapshot))
+
+
+@baseline.command(name="list")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+def list_baselines(folder: Path) -> None:
+    """List the baseline files below FOLDER."""
+    from bench.baseline import found_below
+    from bench.console import result
+
+    result("\n".join(str(path) for path in found_below(folder)) or "none")
 
 
 @main.command()
@@ -240,6 +379,76 @@ def inspect(
     for problem in problems:
         message(problem)
     sys.exit(3 if problems else 0)
+
+
+@main.command()
+@click.argument("text")
+@click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
+@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option("--translation", help="The same text in the pivot language (a text or a file).")
+@click.option("--costs", type=click.Path(path_type=Path), help="YAML file with prices, contexts.")
+@click.option("--prompt", "as_prompt", is_flag=True, help="Print a prompt for a language model.")
+@AS_JSON
+@SET
+def which(
+    text: str,
+    config: str,
+    wanted: tuple[str, ...],
+    translation: str | None,
+    costs: Path | None,
+    as_prompt: bool,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
+    from bench import which as finding
+    from bench.config import load_options
+    from bench.console import message, result, result_json
+    from bench.costing import CostModel
+
+    if as_json and as_prompt:
+        raise click.UsageError("give either --json or --prompt")
+    content, file = finding.text_or_file(text)
+    if file is not None:
+        message(f"reading the file {file}")
+    analysis = finding.analyse(
+        _load(config, overrides),
+        content,
+        translation=None if translation is None else finding.text_or_file(translation)[0],
+        costs=None if costs is None else load_options(costs, CostModel),
+        wanted=wanted,
+    )
+    if as_json:
+        result_json(analysis.to_json())
+    elif as_prompt:
+        result(finding.prompt(analysis, content))
+    else:
+        result(finding.render(analysis))
+    for problem in analysis.problems:
+        message(problem)
+    sys.exit(3 if analysis.problems else 0)
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder with the corpora, tokenizers and tables that the figures come from.",
+)
+@AS_JSON
+def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
+    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
+    from bench import anchoring
+    from bench.console import message, result, result_json
+
+    outcomes = anchoring.run(names, data, progress=message)
+    if as_json:
+        result_json([outcome.to_json() for outcome in outcomes])
+    else:
+        result(anchoring.render(outcomes))
+    sys.exit(anchoring.exit_code(outcomes))
 
 
 def _load(config: str, overrides: tuple[str, ...]) -> Config:

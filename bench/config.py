@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -25,6 +25,7 @@ from bench import plugins
 from bench.config_file import ConfigFile, Loc, read
 from bench.corpora import CorpusEntry, corpus_models
 from bench.errors import ConfigError, PluginError
+from bench.gate import Gate
 from bench.limits import Limits
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
@@ -66,6 +67,8 @@ class RunConfig(_Strict):
     """When a tokenizer, a corpus or a trainer is given up; they decide no number."""
     special_tokens: Literal["text"] = "text"
     """Special tokens spelled in a corpus are ordinary text, for every tokenizer alike."""
+    gate: Gate = Gate()
+    """What `compare` and `pytest --tokbench-gate` let move."""
 
     @field_validator("suites", mode="before")
     @classmethod
@@ -127,9 +130,29 @@ def load_config(
         run=run,
         tokenizers=entries,
         suites=suites,
-        path=shown or str(path),
+        path=_readable(shown or str(path)),
         folder=Path(path).resolve().parent,
     )
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_options(path: str | Path, model: type[M]) -> M:
+    """Read a YAML file that holds the options of one thing, such as a cost model.
+
+    Raises `ConfigError` with file, line and column of every mistake.
+    """
+    where = read(path, ())
+    try:
+        return model.model_validate(where.values())
+    except ValidationError as exc:
+        raise ConfigError(_explain(where, exc, (), model)) from exc
+
+
+def _readable(path: str) -> str:
+    """Return a path that can be stored as UTF-8, whatever bytes a file name is made of."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _explain(where: ConfigFile, error: ValidationError, prefix: Loc, model: Any) -> str:

@@ -16,8 +16,14 @@ from bench.cells import stored_tally
 from bench.environment import Stopwatch
 from bench.executors import Executor
 from bench.plan import Plan
+<<<<<<< HEAD
 from bench.tally import Cell, CellKey, TokenizerFacts
 from bench.worker import CellOutcome, CellTask, count_cell, judged, parts_of
+=======
+from bench.results import cell_path, read_cell
+from bench.tally import Cell, CellKey, Tally, TokenizerFacts
+from bench.worker import CellOutcome, CellTask, count_cell, parts_of, whole_cell
+>>>>>>> main
 
 
 class Progress(Protocol):
@@ -49,7 +55,7 @@ class Counting:
 
     def path_of(self, key: CellKey) -> Path:
         """Return the file that holds a cell's counts."""
-        return self.folder / "cells" / key.tokenizer / key.corpus / f"{key.language}.cell"
+        return cell_path(self.folder, key)
 
     def begin(self, task: CellTask) -> None:
         """Send a cell off, and take in whatever has finished meanwhile."""

@@ -85,7 +85,8 @@ class Counter:
     def count(self, batch: SliceBatch) -> Tally:
         """Return the tally of a batch; documents that make the tokenizer fail are left out.
 
-        Raises `TokenizerError` when the whole batch works but its answer is malformed.
+        A malformed answer is a failure too: documents are tried in ever smaller batches, so
+        that only those that cannot be counted on their own are lost.
         """
         try:
             return self._count(batch)
@@ -121,10 +122,9 @@ class Counter:
     def _count(self, batch: SliceBatch) -> Tally:
         by_offsets = not self.tokenizer.byte_exact and isinstance(self.tokenizer, HasOffsets)
         returned, spans = self._encode(batch.texts, with_offsets=by_offsets)
-        with self.watch.section("decode"):
-            decoded = list(self.tokenizer.decode_batch(returned))
         encoded = flatten(returned)
-        self._check(batch, encoded, decoded)
+        self._check_ids(batch, encoded)
+        decoded = self._decode(batch, returned)
         columns = self._token_columns(batch, encoded)
         boundaries, breached = self._boundaries(batch, encoded, spans)
         columns["byte_sum_breach"] = breached
@@ -153,18 +153,22 @@ class Counter:
                 return self.tokenizer.encode_batch_with_offsets(texts)
             return self.tokenizer.encode_batch(texts), None
 
-    def _check(self, batch: SliceBatch, encoded: Encoded, decoded: Sequence[str]) -> None:
-        n, n_ids = len(batch.ids), self.tokenizer.vocabulary.n_ids
-        if len(encoded.offsets) != n + 1 or len(decoded) != n:
-            raise TokenizerError(
-                f"the tokenizer returned {len(encoded.offsets) - 1} lists of ids and "
-                f"{len(decoded)} texts for {n} documents"
-            )
+    def _check_ids(self, batch: SliceBatch, encoded: Encoded) -> None:
+        """Look at the ids before anything relies on them, the decoder included."""
+        n, n_ids = len(encoded.offsets) - 1, self.tokenizer.vocabulary.n_ids
+        if n != len(batch.ids):
+            raise TokenizerError(f"it returned {n} lists of ids for {len(batch.ids)} documents")
         if len(encoded.ids) and int(encoded.ids.max()) >= n_ids:
             raise TokenizerError(
-                f"the tokenizer returned id {int(encoded.ids.max())}, but its vocabulary "
-                f"ends at {n_ids - 1}"
+                f"it returned id {int(encoded.ids.max())}, but its vocabulary ends at {n_ids - 1}"
             )
+
+    def _decode(self, batch: SliceBatch, ids: Sequence[Ids]) -> list[str]:
+        with self.watch.section("decode"):
+            decoded = list(self.tokenizer.decode_batch(ids))
+        if len(decoded) != len(batch.ids):
+            raise TokenizerError(f"it returned {len(decoded)} texts for {len(batch.ids)} documents")
+        return decoded
 
     def _token_columns(self, batch: SliceBatch, encoded: Encoded) -> dict[str, IntArray]:
         vocabulary = self.tokenizer.vocabulary
@@ -179,6 +183,7 @@ class Counter:
         return {
             "bytes": np.diff(batch.offsets),
             "characters": batch.characters,
+            "graphemes": batch.graphemes,
             "tokens": encoded.lengths,
             "unknown": counted(vocabulary.is_unknown, bool(vocabulary.unknown_ids)),
             "byte_fallback": counted(

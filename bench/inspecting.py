@@ -11,7 +11,7 @@ from typing import Any
 from bench.config import Config, TrainEntry, suggest
 from bench.console import table
 from bench.errors import TokbenchError, UsageError
-from bench.loading import TokenizerSource
+from bench.loading import TokenizerSource, library_failures
 from bench.markup import escape, markdown_table, visible
 from bench.model import Tokenizer
 from bench.roundtrip import classify
@@ -78,20 +78,27 @@ def read_text(text: str | None, file: Path | None) -> str:
 
 def inspect(config: Config, text: str, wanted: Sequence[str]) -> tuple[list[Inspection], list[str]]:
     """Return what each wanted tokenizer of a config makes of a text, and what could not be done."""
-    unknown = [name for name in wanted if name not in config.tokenizers]
-    if unknown:
-        hint = suggest(unknown[0], config.tokenizers)
-        raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has none of that name{hint}")
+    check_wanted(config, wanted)
     found, problems = [], []
     for key in wanted or config.tokenizers:
         try:
-            found.append(_inspect(key, _load(config, key), text))
+            with library_failures(key, "encode or decode this text"):
+                found.append(_inspect(key, load_tokenizer(config, key), text))
         except TokbenchError as exc:
             problems.append(f"{key}: {exc}")
     return found, problems
 
 
-def _load(config: Config, key: str) -> Tokenizer:
+def check_wanted(config: Config, wanted: Sequence[str]) -> None:
+    """Raise `UsageError` when a config has no tokenizer of a wanted name."""
+    unknown = [name for name in wanted if name not in config.tokenizers]
+    if unknown:
+        hint = suggest(unknown[0], config.tokenizers)
+        raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has none of that name{hint}")
+
+
+def load_tokenizer(config: Config, key: str) -> Tokenizer:
+    """Load one tokenizer of a config, trained first where the config says so."""
     entry = config.tokenizers[key]
     if isinstance(entry, TrainEntry):
         from bench.slices import materialise

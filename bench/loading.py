@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +23,20 @@ class TokenizerSource:
 
     def load(self) -> Tokenizer:
         """Return the tokenizer; any failure of its library becomes a `TokenizerError`."""
-        try:
+        with library_failures(self.key):
             return self.plugin.load(LoadContext(folder=self.folder))
-        except TokbenchError:
+
+
+@contextmanager
+def library_failures(key: str, doing: str = "load it") -> Iterator[None]:
+    """Turn what a tokenizer's library raises in the block into a `TokenizerError`."""
+    try:
+        yield
+    except TokbenchError:
+        raise
+    except BaseException as exc:
+        if not is_library_failure(exc):
             raise
-        except BaseException as exc:
-            if not is_library_failure(exc):
-                raise
-            raise TokenizerError(
-                f"tokenizer {self.key}: its library cannot load it: {type(exc).__name__}: {exc}"
-            ) from exc
+        raise TokenizerError(
+            f"tokenizer {key}: its library cannot {doing}: {type(exc).__name__}: {exc}"
+        ) from exc

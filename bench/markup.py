@@ -42,7 +42,7 @@ def _visible_character(c: str) -> str:
     if c == "\\":
         return "\\\\"
     category = unicodedata.category(c)
-    if category in _HIDDEN or category == "Zs":
+    if category in _HIDDEN or category == "Zs" or c in "␣◌":  # what stands for something else here
         return _spell(c)
     return f"◌{c}" if unicodedata.combining(c) else c
 

@@ -210,6 +210,15 @@ class HasSpecialTokens(Protocol):
         """Id by spelling; documents that contain one are counted."""
 
 
+@runtime_checkable
+class HasRanks(Protocol):
+    """Optional: byte-level BPE that merges the adjacent pair whose bytes have the lowest rank."""
+
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Rank by token; the 256 single bytes are among them."""
+
+
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]
@@ -226,6 +235,14 @@ class MetricSpec:
     definition: str
     lane: Lane = "exact"
     additive: bool = False
+    formula: str = ""
+    """In the terms of the definition, where it says more than the sentence does."""
+    source: str = ""
+    """Who defined it, or that tokbench did."""
+    not_meant: str = ""
+    """What a reader must not take it for."""
+    trap: str = ""
+    """How other tools came to a wrong value."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ tokbench ships and what a third party adds are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -24,6 +24,9 @@ from bench.errors import PluginError
 from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
+    from bench.anchoring import Check
+    from bench.compare import Comparison
+    from bench.examine import Examination
     from bench.results import Results
     from bench.tally import Tallies
     from bench.timing import Contest, Timed
@@ -81,7 +84,10 @@ class TrainerPlugin(Plugin):
 
 
 class SuitePlugin(Plugin):
-    """Options of one suite of metrics; a suite is a `CountsSuite` or a `ClockSuite`."""
+    """Options of one suite of metrics: a `CountsSuite`, a `TokenizerSuite` or a `ClockSuite`.
+
+    A suite is of exactly one kind, so its name says what it needs and what it may cost.
+    """
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
 
@@ -91,6 +97,18 @@ class CountsSuite(SuitePlugin):
 
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
         """Return the values of every cell that has any."""
+        raise NotImplementedError
+
+
+class TokenizerSuite(SuitePlugin):
+    """A suite that asks the tokenizers themselves, after everything is counted.
+
+    What it may cost is bounded by its options, in texts and not in seconds, so that the same
+    inputs give the same results; its CPU time is recorded apart.
+    """
+
+    def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
+        """Return what the tokenizers of a run answer."""
         raise NotImplementedError
 
 
@@ -110,6 +128,38 @@ class ReportPlugin(Plugin):
         raise NotImplementedError
 
 
+class AnchorPlugin(Plugin):
+    """A published figure and how to derive it again; its options are the protocol."""
+
+    citation: ClassVar[str] = ""
+    protocol: ClassVar[str] = ""
+    divergences: ClassVar[str] = ""
+    """Known ways in which the figure differs from what others would measure."""
+
+    def check(self, data: Path) -> Iterable[Check]:
+        """Yield every figure with what is measured from the user's data folder.
+
+        Raises `InputError` where the folder lacks what the anchor needs.
+        """
+        raise NotImplementedError
+
+
+class ComparisonPlugin(Plugin):
+    """Options of one kind of report on a comparison."""
+
+    def render(self, comparison: Comparison) -> Mapping[str, str]:
+        """Return the text of each file to write, by file name."""
+        raise NotImplementedError
+
+
+class HistoryPlugin(Plugin):
+    """Options of one kind of report on several runs."""
+
+    def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
+        """Return the text of each file to write; no metrics means those it finds best."""
+        raise NotImplementedError
+
+
 P = TypeVar("P", bound=Plugin)
 
 GROUPS: Mapping[type[Plugin], str] = {
@@ -117,6 +167,9 @@ GROUPS: Mapping[type[Plugin], str] = {
     TrainerPlugin: "tokbench.trainers",
     SuitePlugin: "tokbench.suites",
     ReportPlugin: "tokbench.reports",
+    AnchorPlugin: "tokbench.anchors",
+    ComparisonPlugin: "tokbench.comparisons",
+    HistoryPlugin: "tokbench.histories",
 }
 
 
@@ -144,10 +197,10 @@ def find(kind: type[P], name: str) -> type[P]:
     entry = _only_entry(kind, name)
     try:
         plugin = entry.load()
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise PluginError(
-            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: {exc}; "
-            "fix or uninstall the package that provides it"
+            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: "
+            f"{type(exc).__name__}: {exc}; fix or uninstall the package that provides it"
         ) from exc
     if not (isinstance(plugin, type) and issubclass(plugin, kind)):
         raise PluginError(

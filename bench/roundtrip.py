@@ -151,29 +151,69 @@ def _cut(batch: SliceBatch, document: int, covered: npt.NDArray[np.bool_]) -> tu
 def _add_lost_characters(
     before: list[str], after: list[str], suspects: IntArray, lost: dict[str, IntArray]
 ) -> None:
-    keys, counts = _character_counts(before)
-    out_keys, out_counts = _character_counts(after)
+    keys, counts, sizes = _character_counts(before)
+    out_keys, out_counts, _ = _character_counts(after)
     missing = counts - _lookup(out_keys, out_counts, keys)
     gained = out_keys[out_counts > _lookup(keys, counts, out_keys)]
     gone = missing > 0
-    keys, missing = keys[gone], missing[gone]
+    keys, n_bytes = keys[gone], sizes[gone] * missing[gone] // counts[gone]
     if not keys.size:
         return
     document, code = keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
-    n_bytes = missing * (1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000))
     cause = _causes(document, code, gained)
     for number, name in enumerate(LOSS_CAUSES):
         chosen = cause == number
         np.add.at(lost[name], suspects[document[chosen]], n_bytes[chosen])
 
 
-def _character_counts(texts: list[str]) -> tuple[IntArray, IntArray]:
-    """Count each document's characters, canonical forms made equal and white space left out."""
+def _character_counts(texts: list[str]) -> tuple[IntArray, IntArray, IntArray]:
+    """Count each document's characters, canonical forms made equal and white space left out.
+
+    Returns keys (document and code point), counts, and the bytes that all of a key's characters
+    take in the text as it was written.
+    """
     settled = ["".join(unicodedata.normalize("NFC", text).split()) for text in texts]
     codes = np.frombuffer("".join(settled).encode("utf-32-le", "surrogatepass"), "<u4")
-    document = np.repeat(np.arange(len(texts), dtype=np.int64), [len(text) for text in settled])
-    keys, counts = np.unique((document << _SHIFT) | codes, return_counts=True)
-    return keys, counts
+    codes = codes.astype(np.int64)
+    lengths = [len(text) for text in settled]
+    document = np.repeat(np.arange(len(texts), dtype=np.int64), lengths)
+    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
+    end = 0
+    for text, length in zip(texts, lengths, strict=True):
+        end += length
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+            sizes[end - length : end] = _sizes_as_written(text, sizes[end - length : end])
+    keys, place, counts = np.unique(
+        (document << _SHIFT) | codes, return_inverse=True, return_counts=True
+    )
+    return keys, counts, np.bincount(place, sizes, len(keys)).astype(np.int64)
+
+
+def _sizes_as_written(text: str, sizes: IntArray) -> IntArray:
+    """Share the bytes of a text out to the characters of its normal form.
+
+    Within each grapheme cluster, since normal forms do not reach beyond one: U+0958 takes three
+    bytes, and the two characters it is normalized to take six.
+    """
+    import regex
+
+    shared: list[int] = []
+    for cluster in regex.findall(r"\X", "".join(text.split())):
+        n = len(unicodedata.normalize("NFC", cluster))
+        shared += _share(len(cluster.encode()), sizes[len(shared) : len(shared) + n])
+    if len(shared) != len(sizes):  # a cluster composed with its neighbour
+        shared = _share(len("".join(text.split()).encode()), sizes)
+    return np.array(shared, np.int64)
+
+
+def _share(total: int, sizes: IntArray) -> list[int]:
+    """Split a total in proportion to sizes, without a remainder.
+
+    >>> _share(3, np.array([3, 3])), _share(5, np.array([1, 1, 1]))
+    ([1, 2], [1, 2, 2])
+    """
+    ends = np.cumsum(sizes) * total // max(int(sizes.sum()), 1)
+    return np.diff(ends, prepend=0).tolist()  # type: ignore[no-any-return]
 
 
 def _lookup(keys: IntArray, counts: IntArray, wanted: IntArray) -> IntArray:
@@ -259,7 +299,8 @@ def explain(before: str, after: str, lost: dict[str, int]) -> str:
             f"{n} {'byte' if n == 1 else 'bytes'} by {cause}" for n, cause in parts
         )
     if "".join(before.split()) == "".join(after.split()):
-        return "white space was added inside the text"
+        fewer = sum(map(str.isspace, after)) < sum(map(str.isspace, before))
+        return f"white space was {'lost' if fewer else 'added'} inside the text"
     return "characters were added, moved or replaced"
 
 

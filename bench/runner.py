@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -19,18 +19,20 @@ import pyarrow as pa
 
 from bench import plugins
 from bench.config import Config, TrainEntry
+from bench.contents import CONTENTS, Contents, read_contents
 from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Counting, Progress
 from bench.digest import digest_of
 from bench.documents import documents_tables
 from bench.environment import Stopwatch, describe, library_versions, peak_bytes
 from bench.errors import InputError, Refusal, TokbenchError
+from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.folder import Rerun, open_folder
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement
 from bench.plan import Plan, make_plan
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin
+from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
 from bench.results import (
     FINDINGS,
@@ -51,6 +53,7 @@ from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
 from bench.timing import Contest, Sample
 from bench.training import Trained
 from bench.training import stored as stored_model
+from bench.vocabulary_table import kept_vocabulary
 from bench.worker import CellTask, forget_tokenizers
 
 
@@ -102,26 +105,34 @@ def _run(
     sources = inputs.sources(slices)
     counted = _count(plan, folder, config, inputs, slices, sources, executor)
     with watch.section("corpus"):  # document ids are read from the slices
-        tallies = _tallies(config, counted, slices, inputs.refusals)
+        tallies = _tallies(config, folder, counted, slices, inputs.refusals)
     measurements, findings = _apply_suites(config, tallies)
+    answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
+    measurements += answers
+    findings += told
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
-    noisy, samples = _time(config, tallies, sources, slices, progress, watch, findings)
+    noisy, samples, untimed = _time(config, tallies, sources, slices, progress, watch)
     progress.step("writing results")
-    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples)
+    kept = _vocabularies(folder, tallies) if config.run.keep_ids else {}
+    _write(folder, config, plan, tallies, slices, measurements, findings, noisy, samples, kept)
     write_json(
         folder / "environment.json",
         {
             **describe(started),
             "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+            "asked": asked,
             "peak_bytes": {"run": peak_bytes(), **inputs.peak_bytes},
         },
     )
     results = load_results(folder)
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
-    return RunOutcome(results=results, problems=_problems(tallies, inputs.findings))
+    problems = _problems(tallies, inputs.findings)
+    problems += [f"suite {f.suite}: {f.message}" for f in told if f.kind == "failure"]
+    problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
+    return RunOutcome(results=results, problems=problems)
 
 
 @dataclass
@@ -299,6 +310,7 @@ def _with_training(facts: TokenizerFacts, key: str, inputs: _Inputs) -> Tokenize
 
 def _tallies(
     config: Config,
+    folder: Path,
     counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
     slices: Mapping[tuple[str, str], Slice],
     refusals: Mapping[str, str],
@@ -311,7 +323,16 @@ def _tallies(
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
+        contents=_contents(folder, facts),
     )
+
+
+def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[str, Contents]:
+    found = {
+        key: read_contents(folder / "cells" / key / CONTENTS, facts.fingerprint)
+        for key, facts in tokenizers.items()
+    }
+    return {key: contents for key, contents in found.items() if contents is not None}
 
 
 def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
@@ -336,14 +357,54 @@ def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
 def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], list[Finding]]:
     measurements: list[Measurement] = []
     findings: list[Finding] = []
-    for suite in config.suites.values():
+    for name, suite in config.suites.items():
         if isinstance(suite, CountsSuite):
-            for item in suite.measure(tallies):
-                if isinstance(item, Finding):
-                    findings.append(item)
-                else:
-                    measurements.append(item)
+            given = list(suite.measure(tallies))
+            findings += [item for item in given if isinstance(item, Finding)]
+            found = [item for item in given if isinstance(item, Measurement)]
+            measurements += [*found, *_without_values(name, suite, found, tallies)]
     return measurements, findings
+
+
+def _ask(
+    config: Config,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+    progress: Progress,
+    watch: Stopwatch,
+) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
+    suites = {name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)}
+    examination = Examination(
+        tallies=tallies,
+        slices=slices,
+        sources=sources,
+        seed=config.run.seed,
+        progress=progress.step,
+        watch=watch,
+    )
+    return examine(suites, examination)
+
+
+def _without_values(
+    name: str, suite: CountsSuite, found: Sequence[Measurement], tallies: Tallies
+) -> Iterator[Measurement]:
+    """Give every cell that has no numbers its rows all the same, with the reason.
+
+    They are the metrics that the suite gave for cells that have numbers.
+    """
+    given = {m.metric.name for m in found if m.language is not None}
+    specs = [spec for spec in suite.metrics if spec.name in given] or suite.metrics
+    for cell in tallies.cells.values():
+        if cell.status in ("failed", "skipped"):
+            for spec in specs:
+                yield Measurement(
+                    metric=spec,
+                    suite=name,
+                    **cell.key._asdict(),
+                    status=cell.status,
+                    detail=cell.detail,
+                )
 
 
 def _failure(cell: Cell) -> Finding:
@@ -364,11 +425,13 @@ def _time(
     slices: Mapping[tuple[str, str], Slice],
     progress: Progress,
     watch: Stopwatch,
-    findings: list[Finding],
-) -> tuple[list[Measurement], list[Sample]]:
+) -> tuple[list[Measurement], list[Sample], list[Finding]]:
+    """Return what clock suites found. Their findings are told, and stored with the noisy rows:
+    the exact files must not depend on a worker that was slow to answer.
+    """
     suites = [suite for suite in config.suites.values() if isinstance(suite, ClockSuite)]
     if not suites:
-        return [], []
+        return [], [], []
     contest = Contest(
         tokenizers={key: sources[key] for key in tallies.tokenizers},
         texts=_texts_by_corpus(slices),
@@ -377,13 +440,14 @@ def _time(
     )
     measurements: list[Measurement] = []
     samples: list[Sample] = []
+    findings: list[Finding] = []
     with watch.section("timing"):
         for suite in suites:
             timed = suite.measure(contest)
             measurements += timed.measurements
             samples += timed.samples
             findings += timed.findings
-    return measurements, samples
+    return measurements, samples, findings
 
 
 def _texts_by_corpus(slices: Mapping[tuple[str, str], Slice]) -> dict[str, Iterable[str]]:
@@ -405,11 +469,13 @@ def _write(
     findings: Sequence[Finding],
     noisy: Sequence[Measurement],
     samples: Sequence[Sample],
+    vocabularies: Mapping[str, pa.Table],
 ) -> None:
     tables: dict[str, pa.Table | Iterable[pa.Table]] = {
         "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
         "findings.parquet": table_of(finding_rows(findings), FINDINGS),
         **_documents(tallies),
+        **vocabularies,
     }
     digests = {name: write_parquet(folder / name, table) for name, table in tables.items()}
     if noisy or samples:
@@ -421,7 +487,22 @@ def _write(
     write_json(folder / "run.json", _run_json(config, plan, tallies, slices, digest_of(digests)))
 
 
+<<<<<<< HEAD
 def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
+=======
+def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
+    """Return what the workers kept of each vocabulary whose ids are kept."""
+    counted = dict.fromkeys(cell.key.tokenizer for cell in tallies.counted())
+    return {
+        f"vocabulary/{name}.parquet": kept_vocabulary(
+            folder / "cells" / name, tallies.tokenizers[name].fingerprint
+        )
+        for name in counted
+    }
+
+
+def _documents(tallies: Tallies) -> dict[str, pa.Table]:
+>>>>>>> main
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in tallies.counted():
         groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)

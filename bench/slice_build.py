@@ -239,8 +239,13 @@ def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) 
         texts = [row.text for row in chunk]
         with watch.section("words"):
             words = _word_columns(texts) if with_words else _no_words(len(texts))
+<<<<<<< HEAD
         yield _batch(chunk, words)
     _refuse_doubles(staged, hashes, entry)
+=======
+            graphemes = segment.grapheme_counts(texts)
+        yield _batch(chunk, graphemes, words)
+>>>>>>> main
 
 
 def _taken(path: Path, rows: IntArray) -> Iterator[Any]:
@@ -299,6 +304,7 @@ def _schema(meta: SliceMeta | None) -> Any:
             pa.field("text", pa.large_string(), nullable=False),
             pa.field("bytes", pa.int64(), nullable=False),
             pa.field("characters", pa.int64(), nullable=False),
+            pa.field("graphemes", pa.int64(), nullable=False),
             pa.field("word_start", pa.list_(pa.int32())),
             pa.field("word_end", pa.list_(pa.int32())),
             pa.field("word_lead", pa.list_(pa.int32())),
@@ -308,7 +314,7 @@ def _schema(meta: SliceMeta | None) -> Any:
     )
 
 
-def _batch(rows: list[Document], words: list[Any]) -> Any:
+def _batch(rows: list[Document], graphemes: IntArray, words: list[Any]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -318,6 +324,7 @@ def _batch(rows: list[Document], words: list[Any]) -> Any:
         text,
         pa.array([row.bytes for row in rows], pa.int64()),
         pc.utf8_length(text).cast(pa.int64()),
+        pa.array(graphemes),
         *words,
         pa.array([row.cluster for row in rows], pa.string()),
     ]

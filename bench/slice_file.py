@@ -1,7 +1,7 @@
 """The file of a slice: its columns, its metadata, its hashes, and how it is read.
 
 A slice is an Arrow IPC file of record batches, memory-mapped when read: id, text, bytes,
-characters, word_start, word_end, word_lead (bytes within the document), cluster.
+characters, graphemes, word_start, word_end, word_lead (bytes within the document), cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from bench.errors import CorpusError
 from bench.model import IntArray, Kind
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file's layout; a change of it makes all slices be built again."""
 
 METADATA_KEY = b"tokbench"
@@ -109,6 +109,8 @@ class SliceBatch:
     """Document i is ``buffer[offsets[i]:offsets[i + 1]]``; shape (n + 1,)."""
     characters: IntArray
     """Code points of each document; shape (n,)."""
+    graphemes: IntArray
+    """Extended grapheme clusters of each document; shape (n,)."""
     word_starts: IntArray | None
     """Positions in `buffer`; shape (words,). All four are None where words are undefined."""
     word_ends: IntArray | None
@@ -130,6 +132,7 @@ class SliceBatch:
             buffer=self.buffer[first:last],
             offsets=self.offsets[start : stop + 1] - first,
             characters=self.characters[start:stop],
+            graphemes=self.graphemes[start:stop],
             **words,
         )
 
@@ -262,7 +265,7 @@ class ContentHash:
 
     def __init__(self) -> None:
         self._texts = hashlib.sha256()
-        self._columns = [hashlib.sha256() for _ in range(5)]
+        self._columns = [hashlib.sha256() for _ in range(6)]
 
     def add_batch(self, batch: Any) -> None:
         """Take in a record batch of a slice."""
@@ -270,6 +273,7 @@ class ContentHash:
             self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
         values = [json.dumps(batch.column("cluster").to_pylist())[1:-1].encode() + b","]
         values.append(batch.column("characters").to_numpy().tobytes())
+        values.append(batch.column("graphemes").to_numpy().tobytes())
         if batch.column("word_start").null_count == 0:
             columns = [batch.column(f"word_{name}") for name in ("start", "end", "lead")]
             values += [column.flatten().to_numpy().tobytes() for column in columns]
@@ -322,6 +326,7 @@ def _slice_batch(batch: Any, first_row: int) -> SliceBatch:
         buffer=buffer,
         offsets=offsets,
         characters=batch.column("characters").to_numpy().astype(np.int64),
+        graphemes=batch.column("graphemes").to_numpy().astype(np.int64),
         word_starts=starts,
         word_ends=ends,
         word_leads=leads,

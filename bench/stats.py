@@ -219,19 +219,30 @@ class Resampling:
         return interval_of_resamples(resampled, numerator, denominator)
 
     def paired_ratio(
-        self, corpus: str, numerator: FloatArray, denominator: FloatArray
+        self,
+        corpus: str,
+        numerator: FloatArray,
+        denominator: FloatArray,
+        *,
+        unit: npt.NDArray[np.int64] | None = None,
     ) -> tuple[float | None, Interval]:
         """Return Σ numerator ÷ Σ denominator over a part of a corpus, and its interval.
 
-        Both have shape (n,), one value per document that both sides have.
+        Both have shape (n,), one value per document that both sides have. `unit` says which of
+        the corpus's units each belongs to (`Units.of_document`): documents of one cluster stay
+        together; without it each is a unit of its own.
         """
         if not denominator.sum():
             return None, NO_INTERVAL
-        n_units = min(len(numerator), MAX_UNITS)
-        starts = np.arange(n_units) * len(numerator) // n_units
-        top, bottom = (np.add.reduceat(side, starts) for side in (numerator, denominator))
+        if unit is None:
+            n_units = min(len(numerator), MAX_UNITS)
+            unit = np.arange(len(numerator)) * n_units // len(numerator)
+        place, of_document = np.unique(unit, return_inverse=True)
+        top, bottom = (
+            np.bincount(of_document, side).astype(np.float64) for side in (numerator, denominator)
+        )
         seed = seed_of(self._tallies.seed, corpus, "paired", len(numerator))
-        weights = draw_weights(n_units, self._tallies.resamples, seed)
+        weights = draw_weights(len(place), self._tallies.resamples, seed)
         with np.errstate(divide="ignore", invalid="ignore"):
             resampled = (weights @ top) / (weights @ bottom)
         interval = interval_of_resamples(resampled, top, bottom)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bench.contents import Contents
 from bench.model import Finding, IntArray, Kind, Status
 from bench.stats import Resampling
 
@@ -28,6 +29,7 @@ WORD_COLUMNS = ("words", "word_tokens", "continued_words", "single_token_words")
 COLUMNS = (
     "bytes",
     "characters",
+    "graphemes",
     "tokens",
     "unknown",
     "byte_fallback",
@@ -220,6 +222,8 @@ class Tallies:
     seed: int
     resamples: int
     lost_limit: float
+    contents: Mapping[str, Contents] = field(default_factory=dict)
+    """What the ids of each tokenizer stand for."""
 
     def counted(self) -> list[Cell]:
         """Return the cells that have numbers, in the order of the config."""

@@ -142,6 +142,7 @@ class _Worker:
                 raise TokbenchError(f"said nothing for {REPLY_SECONDS} s while it was timed")
             answer = self._connection.recv()
         except (EOFError, OSError) as exc:
+            self._process.join(timeout=2)  # the pipe closes a moment before the process is gone
             code = self._process.exitcode
             raise TokbenchError(f"its process ended while it was timed (exit code {code})") from exc
         if isinstance(answer, str):

@@ -55,11 +55,13 @@ class Boundaries:
             running = _running(lengths)
         breached = excess != 0
         starts, ends = running[:-1], running[1:]
-        if (
-            breached.any()
-        ):  # their tokens have no place; those of later documents move back to theirs
+        if breached.any():
+            # Their tokens have no place: they are empty, where their document begins. Those of
+            # later documents move back to theirs.
             shift = np.repeat(batch.offsets[:-1] - running[encoded.offsets[:-1]], encoded.lengths)
             starts, ends = starts + shift, ends + shift
+            lost = np.repeat(breached, encoded.lengths)
+            starts[lost] = ends[lost] = np.repeat(batch.offsets[:-1], encoded.lengths)[lost]
         whole = not breached.any()
         return cls(starts=starts, ends=ends, known=~breached, partition=whole), breached
 

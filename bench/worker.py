@@ -16,17 +16,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import heartbeat
+<<<<<<< HEAD
 from bench.cells import read_cell, write_cell
+=======
+from bench.contents import CONTENTS, Contents, read_contents, write_contents
+>>>>>>> main
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
 from bench.hub import be_patient
 from bench.limits import Limits
+<<<<<<< HEAD
 from bench.loading import TokenizerSource
 from bench.model import Tokenizer
+=======
+from bench.loading import TokenizerSource, library_failures
+from bench.model import Finding, Tokenizer
+>>>>>>> main
 from bench.pool import Loss, Settle, TryAgain
 from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+from bench.vocabulary_table import keep_vocabulary
 
 PART_BATCHES = 8
 """Record batches (about 1 MiB each) in one part of a cell."""
@@ -124,8 +134,11 @@ def parts_of(task: CellTask) -> list[CellTask]:
     ]
 
 
-_loaded: dict[str, Tokenizer | TokbenchError] = {}
-"""The tokenizer this process used last, or why it could not be loaded."""
+_loaded: list[tuple[TokenizerSource, Tokenizer | TokbenchError]] = []
+"""The tokenizer this process used last, or why it could not be loaded.
+
+Kept by its whole source: in another run the same name may mean another tokenizer.
+"""
 
 _told_imports: list[int] = []
 """Not empty once this process has told what its imports cost."""
@@ -149,11 +162,15 @@ def count_cell(task: CellTask) -> CellOutcome:
             "keep_ids": str(task.keep_ids),
             "batches": f"{task.first}:{task.stop}",
         }
-        reused = read_cell(task.path, task.key, identity) is not None
+        _keep_contents(task, tokenizer, watch)
+        stored = read_cell(task.path, task.key, identity)
+        reused = stored is not None
+        tally = _count(task, tokenizer, watch) if stored is None else stored.tally
+        if task.keep_ids:
+            keep_vocabulary(task.path, tokenizer, tally)
         if not reused:
-            tally = _count(task, tokenizer, watch)
             write_cell(task.path, Cell(key=task.key, status="ok", tally=tally), identity)
-    except ResultsError:
+    except ResultsError:  # the disk is full, or the like: no cell could be kept
         raise
     except TokbenchError as exc:
         facts, reason = None, str(exc)
@@ -168,6 +185,27 @@ def count_cell(task: CellTask) -> CellOutcome:
         process=os.getpid(),
         peak_bytes=peak_bytes(),
     )
+
+
+_kept: dict[Path, str] = {}
+"""Where this process wrote contents last, and of which tokenizer."""
+
+
+def contents_path(task_path: Path) -> Path:
+    """Return where the contents of a cell's tokenizer are, beside its cells."""
+    return task_path.parent.parent / CONTENTS
+
+
+def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
+    """Write what the ids stand for, once per tokenizer and run folder."""
+    path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
+    if _kept.get(path) == fingerprint and path.exists():
+        return
+    with watch.section("load"):
+        if read_contents(path, fingerprint) is None:
+            write_contents(path, Contents.of(tokenizer.vocabulary), fingerprint)
+        _kept.clear()
+        _kept[path] = fingerprint
 
 
 def _stopwatch() -> Stopwatch:
@@ -185,16 +223,21 @@ def _ids_of(slice_: Slice, rows: Sequence[int]) -> list[str]:
 
 def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
     source = task.source
-    if source.key not in _loaded:
+    if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
         heartbeat.at("load", seconds=task.limits.load_seconds)
+<<<<<<< HEAD
         be_patient(task.limits.hub_seconds)
+=======
+        tokenizer: Tokenizer | TokbenchError
+>>>>>>> main
         try:
-            with watch.section("load"):
-                _loaded[source.key] = _warm(source.load())
+            with watch.section("load"), library_failures(source.key, "say what its ids are"):
+                tokenizer = _warm(source.load())
         except TokbenchError as exc:
-            _loaded[source.key] = exc
-    tokenizer = _loaded[source.key]
+            tokenizer = exc
+        _loaded.append((source, tokenizer))
+    tokenizer = _loaded[0][1]
     if isinstance(tokenizer, TokbenchError):
         raise tokenizer
     return tokenizer
@@ -204,7 +247,7 @@ def _warm(tokenizer: Tokenizer) -> Tokenizer:
     """Compute the look-up tables over the vocabulary, which are part of loading."""
     vocabulary = tokenizer.vocabulary
     _ = vocabulary.byte_lengths, vocabulary.is_partial_character, vocabulary.is_unknown
-    _ = tokenizer.fingerprint.sha256
+    _ = facts_of(tokenizer), tokenizer.prefix_space
     return tokenizer
 
 

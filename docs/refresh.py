@@ -1,7 +1,8 @@
 """Write the parts of the documentation that come from the code: `make docs`, `make readme`.
 
-Generated: the metrics in `docs/glossary.md`, the commands in `docs/cli.md`, the schema of
-configs, and (from a run) the output of `quick` in `README.md`. Tests compare the files with what
+Generated: the metrics in `docs/glossary.md`, a page for each in `docs/metrics`, the commands in
+`docs/cli.md`, the schema of configs, and (from a run) the output of `quick` in `README.md` and,
+from a data folder, `docs/claims.md` (`make claims DATA=folder`). Tests compare the files with what
 this gives. Everything else in the pages is written by hand.
 """
 
@@ -19,11 +20,13 @@ from typing import Any
 
 import click
 
+from bench import metric_pages
 from bench.cli import main
 from bench.listing import config_schema, entries
 from bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent
+METRICS = REPOSITORY / "docs" / "metrics"
 SCHEMA = REPOSITORY / "configs" / "schema" / "tokbench.schema.json"
 DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "no direction"}
 
@@ -35,6 +38,7 @@ def pages() -> dict[Path, str]:
         glossary: replaced(glossary.read_text(encoding="utf-8"), "metrics", metrics()),
         commands: replaced(commands.read_text(encoding="utf-8"), "commands", command_tables()),
         SCHEMA: schema(),
+        **{METRICS / name: text for name, text in metric_pages.pages().items()},
     }
 
 
@@ -76,7 +80,15 @@ def metrics() -> str:
 
 def command_tables() -> str:
     """Return usage, help and options of every command."""
-    return "\n\n".join(_command(name, main.commands[name]) for name in sorted(main.commands))
+    return "\n\n".join(_command(name, command) for name, command in sorted(_leaves(main)))
+
+
+def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _command(name: str, command: click.Command) -> str:
@@ -90,6 +102,8 @@ def _command(name: str, command: click.Command) -> str:
 
 
 def _argument(argument: click.Argument) -> str:
+    if argument.metavar:
+        return argument.metavar
     name = (argument.name or "").upper()
     if isinstance(argument.type, click.Choice):
         name = "|".join(argument.type.choices)
@@ -137,8 +151,17 @@ def quick() -> str:
     return done.stdout
 
 
-def _stale(with_readme: bool) -> Iterator[tuple[Path, str]]:
+def claims(data: Path) -> str:
+    """Return the page of claims, measured on a data folder."""
+    from suites.claims import page
+
+    return page(REPOSITORY / "docs" / "claims.yaml", data.resolve())
+
+
+def _stale(with_readme: bool, data: Path | None) -> Iterator[tuple[Path, str]]:
     wanted: dict[Path, Any] = dict(pages())
+    if data is not None:
+        wanted[REPOSITORY / "docs" / "claims.md"] = claims(data)
     if with_readme:
         wanted[REPOSITORY / "README.md"] = readme(quick())
     for path, text in wanted.items():
@@ -147,6 +170,10 @@ def _stale(with_readme: bool) -> Iterator[tuple[Path, str]]:
 
 
 if __name__ == "__main__":
-    for path, text in _stale("--readme" in sys.argv):
+    folder = Path(sys.argv[sys.argv.index("--claims") + 1]) if "--claims" in sys.argv else None
+    METRICS.mkdir(exist_ok=True)
+    for old in set(METRICS.glob("*.md")) - set(pages()):
+        old.unlink()
+    for path, text in _stale("--readme" in sys.argv, folder):
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(REPOSITORY)}: written\n")

@@ -324,7 +324,8 @@ def _witness_table(witnesses: Sequence[Row]) -> str:
 
 
 def _speed(view: View) -> Iterator[str]:
-    rows = [row for row in view.rows if row["metric"] in ("encode_throughput", "decode_throughput")]
+    metrics = ("encode_throughput", "decode_throughput")
+    rows = [r for r in view.rows if r["metric"] in metrics and r["value"] is not None]
     if not rows:
         return
     yield "## Speed"
@@ -340,7 +341,7 @@ def _speed(view: View) -> Iterator[str]:
         for name in view.tokenizers:
             encode = view.row("encode_throughput", name, corpus)
             decode = view.row("decode_throughput", name, corpus)
-            if encode is not None:
+            if encode is not None and encode["value"] is not None:
                 body.append(
                     [escape(name), escape(corpus), _speed_cell(encode), _speed_cell(decode)]
                 )
@@ -348,7 +349,7 @@ def _speed(view: View) -> Iterator[str]:
 
 
 def _speed_cell(row: Row | None) -> str:
-    if row is None:
+    if row is None or row["value"] is None:
         return "–"
     low, high = row["params"]["quartiles"]
     return f"{number(row['value'], 1)} ({number(low, 1)} to {number(high, 1)})"
@@ -360,6 +361,7 @@ def _skipped(view: View) -> Iterator[str]:
         *_failed_cells(view),
         *(f"{_where(f)}: {escape(f['message'])}" for f in view.findings if f["kind"] == "refusal"),
         *_refused_premiums(view),
+        *_untimed(view),
         *_skipped_rows(view),
         *_undefined_words(view),
         *_spellings(view),
@@ -395,6 +397,13 @@ def _refused_premiums(view: View) -> Iterator[str]:
             f"{escape(', '.join(languages))}: too much of the text is lost, or there is no pivot to "
             "compare with"
         )
+
+
+def _untimed(view: View) -> Iterator[str]:
+    rows = view.results.throughput.to_pylist()
+    failed = {(row["tokenizer"], row["detail"]): None for row in rows if row["status"] == "failed"}
+    for tokenizer, detail in failed:
+        yield f"{escape(tokenizer)}: {escape(detail)}"
 
 
 def _skipped_rows(view: View) -> Iterator[str]:

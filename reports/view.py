@@ -108,6 +108,12 @@ class View:
                 return row
         return None
 
+    def rows_at(
+        self, metric: str, tokenizer: str | None, corpus: str | None, language: str | None = None
+    ) -> list[Row]:
+        """Return all rows at a place, whatever their params."""
+        return self._index.get(Place(metric, tokenizer, corpus, language), [])
+
     def value(
         self, metric: str, tokenizer: str, corpus: str, language: str | None = None, **params: Any
     ) -> float | None:

@@ -3,88 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import ClassVar
 
-from bench.model import Finding, Measurement, MetricSpec
+import numpy as np
+
+from bench.contents import Contents
+from bench.model import Finding, IntArray, Measurement, MetricSpec
 from bench.plugins import CountsSuite
-from bench.stats import NO_INTERVAL, Interval
-from bench.tally import Cell, Tallies
+from bench.stats import NO_INTERVAL
+from bench.tally import Cell, CellKey, Tallies
+from suites.efficiency_specs import (
+    NORMALIZED_SEQUENCE_LENGTH,
+    RANK,
+    SIZES,
+    SPACE_INITIAL_SHARE,
+    TOKEN_LENGTH,
+    TOKEN_LENGTH_SHARE,
+    TOKEN_RATIO,
+    TOKENS,
+    WORD_METRICS,
+)
+from suites.histograms import length_shares, merged, weighted_quantiles
+from suites.ranking import rankings
+from suites.rows import of_cell, pooled_ratio, why_not_its_price
 
-BYTES_PER_TOKEN = MetricSpec(
-    name="bytes_per_token",
-    unit="bytes/token",
-    direction="higher",
-    definition="UTF-8 bytes of the text ÷ tokens, totals over all documents. Compares tokenizers "
-    "within a language, never languages.",
-)
-CHARACTERS_PER_TOKEN = MetricSpec(
-    name="characters_per_token",
-    unit="characters/token",
-    direction="higher",
-    definition="Code points of the text ÷ tokens, totals over all documents.",
-)
-TOKENS = MetricSpec(
-    name="tokens",
-    unit="tokens",
-    direction="lower",
-    additive=True,
-    definition="Tokens of all documents, special tokens never added.",
-)
-FERTILITY = MetricSpec(
-    name="fertility",
-    unit="tokens/word",
-    direction="lower",
-    definition="Mean number of tokens that overlap a word (at least 1); words by UAX #29. Does not "
-    "compare languages: what a word is differs.",
-)
-TOKENS_PER_WORD = MetricSpec(
-    name="tokens_per_word",
-    unit="tokens/word",
-    direction="lower",
-    definition="All tokens ÷ words; unlike fertility it counts punctuation and spaces too.",
-)
-CONTINUED_WORDS = MetricSpec(
-    name="proportion_of_continued_words",
-    unit="share",
-    direction="lower",
-    definition="Share of words cut into two or more tokens.",
-)
-SINGLE_TOKEN_WORDS = MetricSpec(
-    name="single_token_word_share",
-    unit="share",
-    direction="higher",
-    definition="Share of words covered by one token that holds nothing else but white space "
-    "before the word.",
-)
-RANK = MetricSpec(
-    name="rank",
-    unit="place",
-    direction="lower",
-    definition="1 + number of tokenizers whose paired 95 % interval shows more bytes per token in "
-    "this language. Lossy and partial rows are never ranked.",
-)
-
-_WORD_METRICS = (FERTILITY, TOKENS_PER_WORD, CONTINUED_WORDS, SINGLE_TOKEN_WORDS)
+SUITE = "efficiency"
+QUANTILES = (0.5, 0.9, 1.0)
+LONGEST = 16
+"""Tokens of more bytes than this are one row of the distribution."""
 
 
 class Efficiency(CountsSuite):
-    """Bytes and characters per token, words and their pieces, ranks by bytes per token."""
+    """Bytes, characters and graphemes per token, words and their pieces, ranks and pairs."""
+
+    reference: str | None = None
+    """Tokenizer of this config that normalized_sequence_length divides by."""
+    pairs: bool = True
+    """Whether every pair of tokenizers gets its ratio and interval."""
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
-        BYTES_PER_TOKEN,
-        CHARACTERS_PER_TOKEN,
+        *(metric for metric, _ in SIZES),
         TOKENS,
-        *_WORD_METRICS,
+        *WORD_METRICS,
+        NORMALIZED_SEQUENCE_LENGTH,
+        TOKEN_LENGTH,
+        TOKEN_LENGTH_SHARE,
+        SPACE_INITIAL_SHARE,
         RANK,
+        TOKEN_RATIO,
     )
 
     def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return size and word metrics of every cell, then ranks within each language."""
+        """Return the values of every cell, then those between tokenizers."""
         for cell in tallies.counted():
             yield from _sizes(cell, tallies)
             yield from _words(cell, tallies)
-        yield from _ranks(tallies)
+            if self.reference is not None:
+                yield _normalized(cell, self.reference, tallies)
+            yield from _of_contents(cell, tallies)
+        yield from _length_distributions(tallies)
+        yield from rankings(tallies, pairs=self.pairs)
 
 
 def bytes_per_token(n_bytes: int, n_tokens: int) -> float | None:
@@ -96,43 +74,17 @@ def bytes_per_token(n_bytes: int, n_tokens: int) -> float | None:
     return n_bytes / n_tokens if n_tokens else None
 
 
-def _measurement(
-    cell: Cell,
-    metric: MetricSpec,
-    value: float | None,
-    interval: Interval = NO_INTERVAL,
-    *,
-    n: int | None = None,
-    detail: str | None = None,
-    params: dict[str, object] | None = None,
-) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite="efficiency",
-        tokenizer=cell.key.tokenizer,
-        corpus=cell.key.corpus,
-        language=cell.key.language,
-        value=value,
-        ci_low=interval.low,
-        ci_high=interval.high,
-        n=cell.tally.n if n is None else n,
-        params=params or {},
-        status=cell.status,
-        detail=detail or cell.detail,
-    )
-
-
 def _sizes(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     tally, resampling = cell.tally, tallies.resampling
     n_tokens = tally.total("tokens")
     units = resampling.units(cell.key.corpus, cell.key.language)
     empty = None if n_tokens else "no tokens: nothing to divide by"
-    for metric, column in ((BYTES_PER_TOKEN, "bytes"), (CHARACTERS_PER_TOKEN, "characters")):
+    for metric, column in SIZES:
         interval = resampling.ratio(cell, column, cell, "tokens") if n_tokens else NO_INTERVAL
         value = bytes_per_token(tally.total(column), n_tokens)
-        params: dict[str, object] = {"resampled": units.name, "units": units.n}
-        yield _measurement(cell, metric, value, interval, detail=empty, params=params)
-    yield _measurement(cell, TOKENS, n_tokens)
+        params = {"resampled": units.name, "units": units.n}
+        yield of_cell(SUITE, cell, metric, value, interval, detail=empty, params=params)
+    yield of_cell(SUITE, cell, TOKENS, n_tokens)
 
 
 def _words(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
@@ -141,50 +93,90 @@ def _words(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     reason = tallies.facts(cell.key).words_reason
     if reason is None and not n_words:
         reason = "no words whose token boundaries are known"
-    values = {
-        FERTILITY: tally.total("word_tokens"),
-        TOKENS_PER_WORD: tally.total("tokens"),
-        CONTINUED_WORDS: tally.total("continued_words"),
-        SINGLE_TOKEN_WORDS: tally.total("single_token_words"),
-    }
-    for metric in _WORD_METRICS:
-        value = None if reason else values[metric] / n_words
+    columns = ("word_tokens", "tokens", "continued_words", "single_token_words")
+    for metric, column in zip(WORD_METRICS, columns, strict=True):
+        value = None if reason else tally.total(column) / n_words
         n = None if reason else n_words
-        params: dict[str, object] = {"unit_of_n": "words"}
-        yield _measurement(cell, metric, value, n=n, detail=reason, params=params)
+        yield of_cell(SUITE, cell, metric, value, n=n, detail=reason, params={"unit_of_n": "words"})
 
 
-def _ranks(tallies: Tallies) -> Iterator[Measurement]:
-    def place(cell: Cell) -> tuple[str, str]:
-        return cell.key.corpus, cell.key.language
+def _normalized(cell: Cell, reference: str, tallies: Tallies) -> Measurement:
+    """Compare with the reference on the same documents; refused where either loses the text."""
+    params = {"reference": reference}
+    reason: str | None
+    other = tallies.cells.get(CellKey(reference, cell.key.corpus, cell.key.language))
+    if other is None or not other.tally.total("tokens"):
+        reason = f"the reference {reference} was not counted here"
+        if other is None and reference not in tallies.tokenizers:
+            reason = f"the reference {reference} is no tokenizer of this run"
+    else:
+        reason = why_not_its_price((cell, other), tallies)
+        if reason is None:
+            value, interval, n = pooled_ratio(cell, other, "tokens", tallies)
+            return of_cell(
+                SUITE, cell, NORMALIZED_SEQUENCE_LENGTH, value, interval, n=n, params=params
+            )
+    return of_cell(
+        SUITE,
+        cell,
+        NORMALIZED_SEQUENCE_LENGTH,
+        None,
+        status="refused",
+        detail=reason,
+        params=params,
+    )
 
-    for _, group in groupby(sorted(tallies.counted(), key=place), place):
-        cells = list(group)
-        reasons = [why_unranked(cell, tallies) for cell in cells]
-        ranked = [c for c, reason in zip(cells, reasons, strict=True) if reason is None]
-        for cell, reason in zip(cells, reasons, strict=True):
-            better = None if reason else 1 + sum(_beats(o, cell, tallies) for o in ranked)
-            params: dict[str, object] = {"by": "bytes_per_token", "of": len(ranked)}
-            yield _measurement(cell, RANK, better, detail=reason, params=params)
+
+def _of_contents(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
+    """Yield what depends on the bytes of the tokens emitted; nothing where they are not known."""
+    contents = tallies.contents.get(cell.key.tokenizer)
+    ids, counts = cell.tally.histogram_ids, cell.tally.histogram_counts
+    if contents is None or not len(ids):
+        return
+    n_tokens = int(counts.sum())
+    spaced = int(counts[contents.starts_with_space[ids]].sum())
+    params: dict[str, object] = {"unit_of_n": "tokens"}
+    share = spaced / n_tokens
+    yield of_cell(SUITE, cell, SPACE_INITIAL_SHARE, share, n=n_tokens, params=params)
+    lengths, counts = _with_bytes(contents, ids, counts)
+    if len(lengths):
+        for quantile, length in zip(
+            QUANTILES, weighted_quantiles(lengths, counts, QUANTILES), strict=True
+        ):
+            quantiled = {**params, "quantile": quantile}
+            n = int(counts.sum())
+            yield of_cell(SUITE, cell, TOKEN_LENGTH, length, n=n, params=quantiled)
 
 
-def why_unranked(cell: Cell, tallies: Tallies) -> str | None:
-    """Return why a cell must not be ranked, None when it may be."""
-    if cell.status == "partial":
-        return "not ranked: some documents failed"
-    if not cell.tally.total("tokens"):
-        return "not ranked: no tokens"
-    lost = tallies.lost_share(cell)
-    if lost is not None and lost > tallies.lost_limit:
-        return (
-            f"not ranked: {lost:.1%} of the text's bytes are lost (limit {tallies.lost_limit:.0%})"
-        )
-    return None
+def _with_bytes(
+    contents: Contents, ids: IntArray, counts: IntArray
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], IntArray]:
+    """Return the lengths and counts of the ids that have bytes of their own."""
+    lengths = contents.lengths[ids]
+    some = lengths > 0
+    return lengths[some], counts[some]
 
 
-def _beats(other: Cell, cell: Cell, tallies: Tallies) -> bool:
-    """Tell whether the same text surely takes fewer tokens with another tokenizer."""
-    if other is cell:
-        return False
-    ratio = tallies.resampling.ratio(other, "tokens", cell, "tokens")
-    return ratio.high is not None and ratio.high < 1
+def _length_distributions(tallies: Tallies) -> Iterator[Measurement]:
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in tallies.counted():
+        groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)
+    for (tokenizer, corpus), cells in groups.items():
+        contents = tallies.contents.get(tokenizer)
+        ids, counts = merged(cell.tally for cell in cells)
+        if contents is None:
+            continue
+        lengths, counts = _with_bytes(contents, ids, counts)
+        if not len(lengths):
+            continue
+        for place, share in enumerate(length_shares(lengths, counts, LONGEST), 1):
+            of_length = {"bytes": place} if place <= LONGEST else {"bytes_above": LONGEST}
+            yield Measurement(
+                metric=TOKEN_LENGTH_SHARE,
+                suite=SUITE,
+                tokenizer=tokenizer,
+                corpus=corpus,
+                value=share,
+                n=int(counts.sum()),
+                params={**of_length, "unit_of_n": "tokens"},
+            )

@@ -54,11 +54,27 @@ class Throughput(ClockSuite):
             )
             for failure in failures
         ]
-        failed = {failure.tokenizer for failure in failures}
+        reasons = {finding.tokenizer or "": finding.message for finding in findings}
         measurements = [
-            m for m in _measurements(contest, texts, samples) if m.tokenizer not in failed
+            *(m for m in _measurements(contest, texts, samples) if m.tokenizer not in reasons),
+            *_not_timed(reasons, texts),
         ]
         return Timed(measurements=measurements, samples=samples, findings=findings)
+
+
+def _not_timed(reasons: Mapping[str, str], corpora: Iterable[str]) -> Iterator[Measurement]:
+    """Give a tokenizer that could not be timed its rows, with the reason in place of a value."""
+    for corpus in corpora:
+        for tokenizer, reason in reasons.items():
+            for metric in _METRICS.values():
+                yield Measurement(
+                    metric=metric,
+                    suite="throughput",
+                    tokenizer=tokenizer,
+                    corpus=corpus,
+                    status="failed",
+                    detail=reason,
+                )
 
 
 def _cut(documents: Iterable[str], max_bytes: int) -> list[str]:

@@ -219,3 +219,63 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
 def quick_summary(quick_run: QuickRun) -> str:
     """What `tokbench run quick` prints."""
     return quick_run.summary
+
+
+PARALLEL = {
+    "en.jsonl": ["the cat sat", "a cat is the cat", "the end"],
+    "de.jsonl": ["die Katze saß", "eine Katze ist die Katze", "das Ende"],
+    "ja.jsonl": ["猫が座った", "猫は猫です", "終わり"],
+}
+"""Three texts in three languages, small enough to count by hand."""
+
+GOOD = {
+    "corpora": {
+        "texts": {
+            "source": "files",
+            "path": "{language}.jsonl",
+            "languages": ["en", "de", "ja"],
+            "id": "id",
+            "parallel": True,
+            "pivot": "en",
+        }
+    },
+    "tokenizers": {
+        "bytes": {"type": "utf8_bytes"},
+        "pieces": {"type": "toy_pieces", "pieces": ["the", " the", " cat", "Katze", "猫"]},
+        "lossy": {"type": "toy_pieces", "pieces": ["the", " ", "cat", "a"], "unknown": True},
+    },
+    "reports": ["markdown", "summary"],
+}
+
+BROKEN = {
+    **GOOD,
+    "corpora": {
+        "boom": {"source": "files", "path": "boom.jsonl", "language": "en", "id": "id"},
+        "all": {"source": "files", "path": "allboom.jsonl", "language": "en", "id": "id"},
+        "gone": {"source": "files", "path": "nowhere.jsonl", "language": "en"},
+        **GOOD["corpora"],
+    },
+    "tokenizers": {
+        "bytes": {"type": "utf8_bytes"},
+        "raises": {"type": "toy_faulty"},
+        "panics": {"type": "toy_faulty", "how": "panic"},
+        "undecodable": {"type": "toy_faulty", "where": "decode"},
+        "unloadable": {"type": "toy_faulty", "where": "load"},
+        "unpanicable": {"type": "toy_faulty", "where": "load", "how": "panic"},
+        "unknowable": {"type": "toy_faulty", "where": "vocabulary"},
+        "missing": {"type": "tiktoken", "file": "nowhere.tiktoken", "pattern": "."},
+    },
+}
+BOOM = {"boom.jsonl": ["one", "the boom", "two"], "allboom.jsonl": ["boom", "boom boom"]}
+
+
+@pytest.fixture(scope="session")
+def good_run(measure: Measure) -> RunOutcome:
+    """A run in which everything can be measured."""
+    return measure(GOOD, PARALLEL)
+
+
+@pytest.fixture(scope="session")
+def broken_run(measure: Measure) -> RunOutcome:
+    """A run in which every kind of fault happens, beside what can be measured."""
+    return measure(BROKEN, {**PARALLEL, **BOOM})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parent.parent
-PAGES = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")])
+PAGES = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
 
 
 def text_of(name: str) -> str:

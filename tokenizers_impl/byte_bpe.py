@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -275,6 +275,12 @@ class ByteBPETokenizer:
             b"".join(map(contents.__getitem__, document)).decode("utf-8", "replace")
             for document in ids
         ]
+
+    def tokenizer_json(self) -> dict[str, Any]:
+        """Return the `tokenizer.json` that gives the same ids in the `tokenizers` library."""
+        from tokenizers_impl.byte_bpe_formats import tokenizer_json
+
+        return tokenizer_json(self.model)
 
     @cached_property
     def _contents(self) -> dict[int, bytes]:

@@ -49,10 +49,12 @@ _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 
 _FEW_CHARACTERS = 4096
 """Batches of fewer characters are encoded piece by piece."""
+_FEW_PIECES = 1 << 17
+"""Most pieces that are remembered for such batches."""
 
 
 class FastEncoder:
-    """Encodes texts with a model, remembering the pieces it has seen.
+    """Encodes texts with a model, remembering the pieces it has seen; for one thread at a time.
 
     >>> from tokenizers_impl.byte_bpe import minbpe_example
     >>> [ids.tolist() for ids in FastEncoder(minbpe_example()).encode_batch(["aaabdaaabac", ""])]
@@ -60,7 +62,7 @@ class FastEncoder:
     """
 
     def __init__(
-        self, model: BytePairModel, *, chunk: int = 1 << 16, max_known: int = 1 << 21
+        self, model: BytePairModel, *, chunk: int = 1 << 16, max_known: int = 1 << 20
     ) -> None:
         self._model = model
         self._cutter = Cutter(model.pre_tokenization)
@@ -110,7 +112,7 @@ class FastEncoder:
             if known is None:
                 known = self._short_known[piece] = self._encode_piece(piece)
             ids += known
-        if len(self._short_known) > self._max_known:
+        if len(self._short_known) > min(self._max_known, _FEW_PIECES):
             self._short_known.clear()
         return np.array(ids, np.uint32)
 

@@ -65,6 +65,12 @@ class RankTokenizer:
     prefix_space: bool = False
     notes: tuple[str, ...] = ()
 
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Rank by token."""
+        ranks: Mapping[bytes, int] = self.encoding._mergeable_ranks
+        return ranks
+
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one uint32 array for each text."""
         encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids

@@ -69,9 +69,10 @@ def marked(text: str, options: TextOptions) -> str:
     if options.underbar == "bytes" and SPACE in text:
         text = text.replace(SPACE, LITERAL)
     text = text.replace(" ", SPACE)
-    if options.remove_extra_whitespaces:
-        text = text.rstrip(SPACE)  # a literal ▁ too, as the library does
-    return SPACE + text if options.add_dummy_prefix else text
+    if options.add_dummy_prefix:
+        text = SPACE + text
+    # a literal ▁ at the end goes as well, as it does in the library
+    return text.rstrip(SPACE) if options.remove_extra_whitespaces else text
 
 
 def decoded(ids: Iterable[int], contents: Sequence[str | int], options: TextOptions) -> str:

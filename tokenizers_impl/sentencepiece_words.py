@@ -1,4 +1,4 @@
-"""From documents to the marked words that the SentencePiece-style trainers count on.
+"""What the SentencePiece-style trainers share: options, counted words, the files they leave.
 
 The tokenizers read raw sentences. Training looks at words all the same, since no piece reaches
 over a space, and each distinct word has to be looked at only once.
@@ -6,12 +6,30 @@ over a space, and each distinct word has to be looked at only once.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 import regex
+from pydantic import Field
 
-from tokenizers_impl.sentencepiece_text import LITERAL, SPACE, TextOptions, WordSplitter, marked
+from bench.errors import TrainingError
+from bench.plugins import TrainedModel, TrainerPlugin
+from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_text import (
+    LITERAL,
+    SPACE,
+    Normalization,
+    TextOptions,
+    WordSplitter,
+    byte_piece,
+    marked,
+)
+from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+
+UNKNOWN = "<unk>"
 
 
 def count_words(
@@ -83,3 +101,91 @@ def _cut_at_others(words: Mapping[str, int], kept: set[str]) -> Counter[str]:
             if part:
                 parts[part] += count
     return parts
+
+
+class SentencePieceStyleTrainer(TrainerPlugin):
+    """Options of tokbench's own trainers over raw text, spaces included.
+
+    The defaults lose nothing: no normalization, and bytes for characters not in the vocabulary.
+    """
+
+    vocab_size: int = Field(gt=0)
+    """Special tokens and byte pieces included."""
+    special_tokens: tuple[str, ...] = (UNKNOWN, "<s>", "</s>")
+    normalization: Normalization = "identity"
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = False
+    byte_fallback: bool = True
+    underbar: Literal["space", "bytes"] = "space"
+    """What a literal ▁ in text becomes; `bytes` keeps it, in tokbench's own JSON only."""
+    split_by_class: bool = True
+    """Whether pieces end where letters, digits and other characters meet."""
+    split_digits: bool = False
+    character_coverage: float = Field(default=0.9995, gt=0, le=1)
+    write_model: bool = False
+    """Whether to write a SentencePiece ``.model`` as well; needs protobuf (extra ``spm``)."""
+
+    def text_options(self) -> TextOptions:
+        """Return how text is prepared."""
+        return TextOptions(
+            normalization=self.normalization,
+            add_dummy_prefix=self.add_dummy_prefix,
+            remove_extra_whitespaces=self.remove_extra_whitespaces,
+            underbar=self.underbar,
+        )
+
+    def tokenizer_options(self) -> dict[str, Any]:
+        """Return what the tokenizers take beside their pieces."""
+        return {
+            "unknown": UNKNOWN,
+            "special_tokens": self.special_tokens,
+            "byte_fallback": self.byte_fallback,
+            "options": self.text_options(),
+        }
+
+    def pieces_apart(self) -> list[str]:
+        """Return the pieces that are not learned: special tokens, then bytes."""
+        require_special_token(UNKNOWN, self.special_tokens, "the unknown token")
+        n_bytes = 256 if self.byte_fallback else 0
+        return [*self.special_tokens, *map(byte_piece, range(n_bytes))]
+
+    def words(self, texts: TrainingTexts) -> dict[str, int]:
+        """Return the words to train on, sorted, with their counts."""
+        counts = count_words(
+            texts,
+            self.text_options(),
+            split_by_class=self.split_by_class,
+            split_digits=self.split_digits,
+        )
+        words = covered_parts(counts, self.character_coverage)
+        if not words:
+            raise TrainingError("the documents hold nothing but empty lines: train on more text")
+        return dict(sorted(words.items()))
+
+    def saved(
+        self,
+        algorithm: str,
+        files: Mapping[str, bytes],
+        folder: Path,
+        pieces: Pieces,
+        texts: TrainingTexts,
+    ) -> TrainedModel:
+        """Write the files, tokbench's own first, and describe them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        own = next(iter(files))
+        reached = len(pieces.texts)
+        return TrainedModel(
+            tokenizer={"type": algorithm, "file": own},
+            vocab_size_requested=self.vocab_size,
+            vocab_size_reached=reached,
+            documents=texts.documents,
+            bytes=texts.bytes,
+            notes=size_note(self.vocab_size, reached),
+            facts={
+                "algorithm": algorithm,
+                "model_sha256": hashlib.sha256(files[own]).hexdigest(),
+                "special_tokens": len(self.special_tokens),
+            },
+        )

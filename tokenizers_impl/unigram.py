@@ -28,7 +28,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
 from tokenizers_impl.sentencepiece_pieces import Pieces
 from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
+from tokenizers_impl.unigram_batch import BatchCutter
 
 FORMAT = "tokbench.unigram.1"
 UNKNOWN_PENALTY = 10.0
@@ -68,7 +69,7 @@ def best_cut(
     best[0] = np.float32(start)
     came_from = [0] * len(best)
     for begin in range(len(text)):
-        _rebase(best, begin)
+        _rebase(best, begin, longest)
         for end in range(begin + 1, min(begin + longest, len(text)) + 1):
             score = scores.get(text[begin:end])
             if score is None:
@@ -82,14 +83,12 @@ def best_cut(
     return _followed(came_from)
 
 
-def _rebase(best: list[np.float32], begin: int) -> None:
-    """Count from here once sums have become large; positions not reached yet stay so."""
-    if best[begin] < -REBASE_AT:
-        base = best[begin]
-        for end in range(begin, len(best)):
-            if best[end] == -np.inf:
-                break
-            best[end] = best[end] - base
+def _rebase(best: list[np.float32], begin: int, longest: int) -> None:
+    """Count from here once sums have become large; those of all pieces begun so far too."""
+    base = best[begin]
+    if base < -REBASE_AT:
+        for end in range(begin, min(begin + longest, len(best))):
+            best[end] = best[end] - base  # minus infinity, not reached yet, stays so
 
 
 def _followed(came_from: Sequence[int]) -> Cut:
@@ -258,19 +257,31 @@ class UnigramTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
-        return [self.encode_marked(marked(text, self.pieces.options)) for text in texts]
+        return self.encode_marked_batch([marked(text, self.pieces.options) for text in texts])
+
+    def encode_marked_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of texts that are normalized already, with ``▁`` for their spaces."""
+        ids: list[list[int]] = []
+        for block in _blocks(texts):
+            words = [self._splitter.split(text) for text in block]
+            self._words.prepare(words)
+            ids += map(self._encode_words, block, words)
+        return ids
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
         return [self.pieces.decoded(one) for one in ids]
 
     def encode_marked(self, text: str) -> list[int]:
-        """Return the ids of text that is normalized already, with ``▁`` for its spaces."""
+        """Return the ids of one text that is normalized already."""
+        return self._encode_words(text, self._splitter.split(text))
+
+    def _encode_words(self, text: str, parts: Sequence[str]) -> list[int]:
         raw: list[int] = []  # unknown characters one by one
         before = 0.0  # minus the score of the words so far, as real numbers
         start, summed = np.float32(0), 0  # the same as sentencepiece rounds it, when it matters
         words = self._words
-        for word in self._splitter.split(text):
+        for word in parts:
             ids, score, valid_before = words[word]
             if before > valid_before:
                 ids, start = self._cut_from(word, self._rounded_sum(start, raw[summed:]))
@@ -322,7 +333,7 @@ class UnigramTokenizer:
         best[0] = start
         came_from = [0] * len(best)
         for begin in range(size):
-            _rebase(best, begin)
+            _rebase(best, begin, self._words.longest)
             reached = best[begin]
             for end in range(begin + 1, size + 1):
                 score = get(word[begin:end])
@@ -351,21 +362,51 @@ class _WordCache(dict[str, Entry]):
 
     LIMIT = 1 << 18
     LONGEST = 48
+    WORTHWHILE = 50
+    """So many unseen words are cut faster together than one by one."""
 
     def __init__(self, tokenizer: UnigramTokenizer) -> None:
         super().__init__()
         self.beginnings = _beginnings(tokenizer.scores)
+        self.longest = max(map(len, tokenizer.scores), default=1)
         self._known = tokenizer.pieces.learned
         self._unknown = tokenizer.pieces.unknown_id
         self._unknown_score = float(np.float32(tokenizer.unknown_score))
+        self._batch = BatchCutter(
+            self._known,
+            [self.beginnings[piece] for piece in self._known],
+            unknown_id=self._unknown,
+            unknown_score=self._unknown_score,
+        )
+        self._long: dict[str, Entry] = {}
+        """Words too long to remember, for as long as their block is encoded."""
+
+    def prepare(self, texts: Sequence[Sequence[str]]) -> None:
+        """Cut the words that were not seen before, all at once where there are many."""
+        unseen = set().union(*texts).difference(self)
+        if len(unseen) < self.WORTHWHILE:
+            return
+        if len(self) + len(unseen) > self.LIMIT:
+            self.clear()
+        self._long.clear()
+        for word, (ids, score, lead) in self._batch.cut(list(unseen)):
+            entry = self._judged(word, ids, score, lead)
+            (self if len(word) <= self.LONGEST else self._long)[word] = entry
 
     def __missing__(self, word: str) -> Entry:
+        if (entry := self._long.get(word)) is not None:
+            return entry
         entry = self._cut(word)
         if len(word) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
             self[word] = entry
         return entry
+
+    def _judged(self, word: str, ids: list[int], score: float, lead: float) -> Entry:
+        # near where sums are counted anew, all of them matter, not only the best
+        no_rebase = REBASE_AT + self._unknown_score * len(word)
+        return ids, score, min(valid_before(lead, len(word)) + score, no_rebase)
 
     def _cut(self, word: str) -> Entry:
         """Find the best cut in double precision, and by how much it leads where it is decided."""
@@ -417,9 +458,7 @@ class _WordCache(dict[str, Entry]):
             lead = min(lead, best[end] - second[end])
             end = begin
         ids.reverse()
-        # near where sums are counted anew, all of them matter, not only the best
-        no_rebase = REBASE_AT + self._unknown_score * len(word)
-        return ids, best[-1], min(valid_before(lead, len(word)) + best[-1], no_rebase)
+        return self._judged(word, ids, best[-1], lead)
 
 
 def valid_before(lead: float, additions: int) -> float:
@@ -439,6 +478,16 @@ def valid_before(lead: float, additions: int) -> float:
         return -math.inf
     _, exponent = math.frexp(lead / (2 * additions))  # the quotient lies in [2**(e-1), 2**e)
     return math.ldexp(1.0, exponent - 2 + 24)
+
+
+def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Return texts in parts of about a million characters, to bound what is held at once."""
+    begin = size = 0
+    for end, text in enumerate(texts, 1):
+        size += len(text)
+        if size >= 1 << 20 or end == len(texts):
+            yield texts[begin:end]
+            begin, size = end, 0
 
 
 def _beginnings(scores: Mapping[str, float]) -> dict[str, float]:

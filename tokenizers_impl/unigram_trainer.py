@@ -19,7 +19,6 @@ changes between letters, digits and the rest.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -28,17 +27,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from bench.errors import TrainingError
-from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.sentencepiece_files import unigram_tokenizer_json
-from tokenizers_impl.sentencepiece_text import Normalization, TextOptions, byte_piece
-from tokenizers_impl.sentencepiece_words import count_words, covered_parts
-from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from bench.plugins import TrainedModel
+from tokenizers_impl.sentencepiece_files import unigram_model, unigram_tokenizer_json
+from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
+from tokenizers_impl.training_input import TrainingTexts
 from tokenizers_impl.unigram import UnigramTokenizer, to_json
 from tokenizers_impl.unigram_lattice import Floats, Ints, Lattice
 from tokenizers_impl.unigram_seeds import Seeds, find_seeds
-
-UNKNOWN = "<unk>"
 
 
 def train_pieces(
@@ -194,74 +189,24 @@ def _final(
     return sorted(pieces, key=lambda piece: (-piece[1], piece[0]))
 
 
-class UnigramTrainer(TrainerPlugin):
+class UnigramTrainer(SentencePieceStyleTrainer):
     """tokbench's own Unigram trainer over raw text, spaces included."""
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = (UNKNOWN, "<s>", "</s>")
     min_frequency: Literal[2] = 2
     """How often a substring must occur to be a seed; 2 is part of the algorithm."""
-    normalization: Normalization = "identity"
-    add_dummy_prefix: bool = True
-    remove_extra_whitespaces: bool = False
-    byte_fallback: bool = True
-    underbar: Literal["space", "bytes"] = "space"
-    split_by_class: bool = True
-    """Whether pieces end where letters, digits and other characters meet."""
-    split_digits: bool = False
-    character_coverage: float = Field(default=0.9995, gt=0, le=1)
     seed_size: int = Field(default=1_000_000, gt=0)
     max_piece_length: int = Field(default=16, gt=0)
     shrinking_factor: float = Field(default=0.75, gt=0, lt=1)
     n_sub_iterations: int = Field(default=2, gt=0)
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
-        """Write ``unigram.json`` and ``tokenizer.json``.
+        """Write ``unigram.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.
 
         Raises `TrainingError` for input that cannot be trained on.
         """
-        require_special_token(UNKNOWN, self.special_tokens, "the unknown token")
         checked = TrainingTexts(texts)
-        tokenizer = self._trained(checked)
-        own = to_json(tokenizer)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "unigram.json").write_bytes(own.encode())
-        (folder / "tokenizer.json").write_bytes(unigram_tokenizer_json(tokenizer).encode())
-        reached = len(tokenizer.pieces.texts)
-        return TrainedModel(
-            tokenizer={"type": "unigram", "file": "unigram.json"},
-            vocab_size_requested=self.vocab_size,
-            vocab_size_reached=reached,
-            documents=checked.documents,
-            bytes=checked.bytes,
-            notes=size_note(self.vocab_size, reached),
-            facts={
-                "algorithm": "unigram",
-                "model_sha256": hashlib.sha256(own.encode()).hexdigest(),
-                "special_tokens": len(self.special_tokens),
-            },
-        )
-
-    def _trained(self, texts: Iterable[str]) -> UnigramTokenizer:
-        options = TextOptions(
-            normalization=self.normalization,
-            add_dummy_prefix=self.add_dummy_prefix,
-            remove_extra_whitespaces=self.remove_extra_whitespaces,
-            underbar=self.underbar,
-        )
-        words = covered_parts(
-            count_words(
-                texts,
-                options,
-                split_by_class=self.split_by_class,
-                split_digits=self.split_digits,
-            ),
-            self.character_coverage,
-        )
-        if not words:
-            raise TrainingError("the documents hold nothing but empty lines: train on more text")
-        bytes_ = [byte_piece(b) for b in range(256)] if self.byte_fallback else []
-        apart = [(piece, 0.0) for piece in (*self.special_tokens, *bytes_)]
+        words = self.words(checked)
+        apart = self.pieces_apart()
         pieces = train_pieces(
             words,
             n_pieces=self.vocab_size - len(apart),
@@ -270,10 +215,12 @@ class UnigramTrainer(TrainerPlugin):
             shrinking_factor=self.shrinking_factor,
             n_sub_iterations=self.n_sub_iterations,
         )
-        return UnigramTokenizer(
-            apart + pieces,
-            unknown=UNKNOWN,
-            special_tokens=self.special_tokens,
-            byte_fallback=self.byte_fallback,
-            options=options,
+        tokenizer = UnigramTokenizer(
+            [(piece, 0.0) for piece in apart] + pieces, **self.tokenizer_options()
         )
+        files = {"unigram.json": to_json(tokenizer).encode()}
+        if self.underbar == "space":
+            files["tokenizer.json"] = unigram_tokenizer_json(tokenizer).encode()
+        if self.write_model:
+            files["tokenizer.model"] = unigram_model(tokenizer)
+        return self.saved("unigram", files, folder, tokenizer.pieces, checked)

@@ -135,13 +135,13 @@ def test_an_unknown_key_is_located_and_the_closest_one_is_suggested(fails: Fails
         ),
         (
             GOOD + "  own: {train: {trainer: spm_bpe, corpus: prosa, vocab_size: 500}}\n",
-            "c.yaml:9:45: tokenizers.own.train.corpus: there is no corpus 'prosa'; "
+            "c.yaml:9:35: tokenizers.own.train.corpus: there is no corpus 'prosa'; "
             "did you mean 'prose'?",
         ),
         (
-            GOOD + "  own: {train: {trainer: sentencepiece_pbe, corpus: prose}}\n",
-            "c.yaml:9:17: tokenizers.own.train.trainer: there is no 'sentencepiece_pbe'; "
-            "did you mean 'sentencepiece_bpe'?",
+            GOOD + "  own: {train: {trainer: spm_bpee, corpus: prose}}\n",
+            "c.yaml:9:17: tokenizers.own.train.trainer: there is no 'spm_bpee'; "
+            "did you mean 'spm_bpe'?",
         ),
     ],
 )

@@ -179,25 +179,3 @@ def test_messages_hold_neither_tokens_nor_places(make, dataset, monkeypatch) -> 
         make(**names(split="dev"))
     assert str(dataset.parent) not in str(caught.value)
     assert "hf_abcdefghijkl" not in str(caught.value)
-
-
-def test_petrov_lengths_of_flores_are_reproduced(make, data_folder, entry) -> None:
-    """Bytes and code points of all 49 languages, joined by the published protocol."""
-    import csv
-
-    with (data_folder / "anchors/petrov2023_flores200_lengths.csv").open(encoding="utf-8") as file:
-        published = {
-            row["flores_code"]: (int(row["utf8_bytes"]), int(row["code_points"]))
-            for row in csv.DictReader(file)
-        }
-    options = {
-        "source": HUB,
-        "path": "corpora/flores200",
-        "config": "{language}",
-        "splits": ["dev", "devtest"],
-        "languages": list(published),
-        "join": {"rows": " ", "end_of_split": " ", "splits": " "},
-    }
-    metas = {key: make(key, folder=data_folder, **options).meta for key in published}
-    assert {key: (meta.bytes, meta.characters) for key, meta in metas.items()} == published
-    assert {meta.documents for meta in metas.values()} == {1}

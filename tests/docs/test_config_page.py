@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from bench import plugins
 from bench.config import RunConfig, TrainEntry, load_config
 from bench.corpora import Corpus, LanguageOptions, corpus_models
+from bench.gate import Gate, Rule
 from bench.limits import Limits
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 
@@ -46,18 +47,31 @@ def described(text: str) -> dict[str, str]:
     return {row[0]: row[1] for row in table(text)}
 
 
-def section_of(name: str) -> tuple[str, list[str]]:
-    """Return the section that describes a plug-in, on whatever page, and the names it shares."""
+KINDS: dict[str, type[plugins.Plugin]] = {
+    "Type": plugins.TokenizerPlugin,
+    "Trainer": plugins.TrainerPlugin,
+    "Suite": plugins.SuitePlugin,
+}
+
+
+def section_of(kind: str, name: str) -> tuple[str, list[str]]:
+    """Return the section that describes something, on whatever page, and the names it shares."""
     for path in PAGES:
         for heading, text in sections(path.relative_to(REPOSITORY).as_posix()).items():
-            if name in names_in(heading) and "tokbench" not in heading:
+            if heading.startswith(kind) and name in names_in(heading):
                 return text, names_in(heading)
-    raise AssertionError(f"no page has a heading with `{name}`: describe its options")
+    raise AssertionError(f"no page has a heading {kind} `{name}` with a table of its options")
 
 
 def test_limits_are_described() -> None:
     page = {k: v.replace(".0", "") for k, v in options(Limits).items()}
     assert described(sections(PAGE)["Limits"]) == page
+
+
+def test_the_gate_and_its_rules_are_described() -> None:
+    first, _, second = sections(PAGE)["Gate"].partition("A rule has selectors")
+    assert described(first) == {name: v.replace("()", "[]") for name, v in options(Gate).items()}
+    assert described(second) == options(Rule)
 
 
 def test_top_level_keys_are_described() -> None:
@@ -76,28 +90,17 @@ def test_keys_of_a_language_are_described() -> None:
 @pytest.mark.parametrize("model", corpus_models())
 def test_keys_of_a_source_are_described(model: type[Corpus]) -> None:
     own = options(model, without=["source", *Corpus.model_fields])
-    source = model.model_fields["source"].annotation
-    name = source.__args__[0]  # type: ignore[union-attr]
-    assert described(first_section(name)) == own
-
-
-def first_section(name: str) -> str:
-    """Return the text below the heading of a source; a tokenizer type may have the same name."""
-    page = (REPOSITORY / PAGE).read_text(encoding="utf-8")
-    return page.split(f"### `{name}`\n")[1].split("\n#")[0]
+    [name] = get_args(model.model_fields["source"].annotation)
+    text, _ = section_of("Source", name)
+    assert described(text) == own
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (kind, name)
-        for kind in (plugins.TokenizerPlugin, plugins.TrainerPlugin, plugins.SuitePlugin)
-        for name in plugins.names(kind)
-    ],
+    ("kind", "name"), [(kind, name) for kind in KINDS for name in plugins.names(KINDS[kind])]
 )
-def test_options_of_a_plug_in_are_described(kind: type[plugins.Plugin], name: str) -> None:
-    text, shared = section_of(name)
-    models: list[Any] = [plugins.find(kind, one) for one in shared]
+def test_options_of_a_plug_in_are_described(kind: str, name: str) -> None:
+    text, shared = section_of(kind, name)
+    models: list[Any] = [plugins.find(KINDS[kind], one) for one in shared]
     assert described(text) == options(*models)
 
 
@@ -112,8 +115,16 @@ EXAMPLES = [
 ]
 
 
+REST = {
+    "name": "name: example\n",
+    "corpora": "corpora: {sentences: {source: builtin, dataset: sentences}}\n",
+    "tokenizers": "tokenizers: {utf8_bytes: {type: utf8_bytes}}\n",
+}
+
+
 @pytest.mark.parametrize("block", EXAMPLES)
 def test_every_example_is_a_valid_config(block: str, tmp_path: Path) -> None:
+    rest = (text for key, text in REST.items() if f"\n{key}:" not in f"\n{block}")
     path = tmp_path / "example.yaml"
-    path.write_text(block, encoding="utf-8")
+    path.write_text(block + "".join(rest), encoding="utf-8")
     assert load_config(path).tokenizers

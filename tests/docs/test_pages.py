@@ -69,7 +69,7 @@ def _commented_corpus(path: Path) -> str:
     return "".join(f"{line[2:]}\n" for line in lines if line.startswith("#   "))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.name))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_links_within_the_repository_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target

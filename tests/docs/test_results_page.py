@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.results import DOCUMENTS, FINDINGS, MEASUREMENTS, SCHEMA_VERSION
+from bench.results import DOCUMENTS, FINDINGS, MEASUREMENTS, SCHEMA_VERSION, VOCABULARY
 from pages import blocks, names_in, sections, table, text_of
 
 PAGE = "docs/results.md"
@@ -39,6 +39,7 @@ def keys(heading: str) -> set[str]:
         ("Columns of measurements.parquet and throughput.parquet", MEASUREMENTS),
         ("Columns of documents/", DOCUMENTS),
         ("Columns of findings.parquet", FINDINGS),
+        ("Columns of vocabulary/", VOCABULARY),
     ],
 )
 def test_the_columns_described_are_those_of_the_schema(heading: str, schema: pa.Schema) -> None:

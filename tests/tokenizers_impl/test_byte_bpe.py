@@ -32,7 +32,9 @@ TEXT = (
 SPECIAL = {"<pad>": 0, "<eos>": 1, "<unk>": 2}
 
 
-def trained(name: str = "gpt2", n_merges: int = 80, **special: int) -> BytePairModel:
+def trained(
+    name: str = "gpt2", n_merges: int = 80, *, special: dict[str, int] | None = None
+) -> BytePairModel:
     rule = pre_tokenization(name)
     merges = fast_merges(count_pieces([TEXT], rule).pieces, n_merges)
     return build_model(merges, rule, special)
@@ -58,14 +60,14 @@ def test_another_order_of_merging_gives_other_ids() -> None:
 
 
 def test_special_tokens_have_their_ids_and_everything_else_is_shifted() -> None:
-    model = trained(n_merges=3, **SPECIAL)
+    model = trained(n_merges=3, special=SPECIAL)
     plain = trained(n_merges=3)
     assert model.byte_ids == tuple(range(3, 259))
     assert encode(model, "the") == [i + 3 for i in encode(plain, "the")]
 
 
 def test_special_tokens_are_matched_only_when_asked_for() -> None:
-    model = trained(n_merges=0, **SPECIAL)
+    model = trained(n_merges=0, special=SPECIAL)
     spelled = [b + 3 for b in b"<eos>"]
     assert encode(model, "a<eos>") == [ord("a") + 3, *spelled]
     assert encode(model, "a<eos><pad>b", allowed_special={"<eos>"}) == [
@@ -77,13 +79,13 @@ def test_special_tokens_are_matched_only_when_asked_for() -> None:
 
 
 def test_the_longest_special_token_wins() -> None:
-    model = trained(n_merges=0, **{"<a>": 0, "<a><b>": 1})
+    model = trained(n_merges=0, special={"<a>": 0, "<a><b>": 1})
     assert encode(model, "<a><b><a>", allowed_special={"<a>", "<a><b>"}) == [1, 0]
 
 
 def test_an_unknown_special_token_is_refused() -> None:
     with pytest.raises(TokenizerError, match="'<bos>' is not a special token; there are: <eos>"):
-        encode(trained(**SPECIAL), "x", allowed_special={"<bos>"})
+        encode(trained(special=SPECIAL), "x", allowed_special={"<bos>"})
 
 
 def test_a_lone_surrogate_is_refused() -> None:
@@ -113,7 +115,7 @@ def test_the_whole_piece_shortcut_reaches_entries_that_merging_does_not() -> Non
 
 
 def test_the_tokenizer_fulfils_the_contract() -> None:
-    tokenizer = ByteBPETokenizer(trained(**SPECIAL))
+    tokenizer = ByteBPETokenizer(trained(special=SPECIAL))
     assert isinstance(tokenizer, Tokenizer)
     vocabulary = tokenizer.vocabulary
     assert (vocabulary.n_ids, vocabulary.n_entries, vocabulary.n_special) == (339, 339, 3)
@@ -125,7 +127,7 @@ def test_the_tokenizer_fulfils_the_contract() -> None:
 
 
 def test_ids_that_do_not_exist_are_holes() -> None:
-    vocabulary = ByteBPETokenizer(trained(n_merges=0, **{"<eos>": 300})).vocabulary
+    vocabulary = ByteBPETokenizer(trained(n_merges=0, special={"<eos>": 300})).vocabulary
     assert vocabulary.n_ids == 301
     assert vocabulary.n_entries == 257
 
@@ -151,7 +153,7 @@ def test_each_format_loads_back_to_equal_ids(
     import tokenizers
     from tiktoken.load import load_tiktoken_bpe
 
-    model = trained(name, **special)
+    model = trained(name, special=special)
     formats.write_rank_file(model, tmp_path / "m.tiktoken")
     formats.write_tokenizer_json(model, tmp_path / "tokenizer.json")
     formats.write_own_json(model, tmp_path / "model.json")
@@ -179,7 +181,7 @@ def test_each_format_loads_back_to_equal_ids(
 def test_special_tokens_survive_the_formats(tmp_path: Path) -> None:
     import tokenizers
 
-    model = trained(**SPECIAL)
+    model = trained(special=SPECIAL)
     formats.write_tokenizer_json(model, tmp_path / "t.json")
     library = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
     expected = encode(model, "the<eos>", allowed_special=SPECIAL)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import TokenizerError
+from bench.incremental import IncrementalDecoder, decode_stream
 from tokenizers_impl.byte_bpe import ByteBPETokenizer, minbpe_example
-from tokenizers_impl.incremental import IncrementalDecoder, decode_stream
 
 BYTES = [bytes([b]) for b in range(256)]
 

@@ -15,14 +15,9 @@ from hypothesis import strategies as st
 
 from bench.errors import TrainingError
 from bench.plugins import LoadContext
+from tokenizers_impl.joins import Rule, learned_joins, recounted_joins
 from tokenizers_impl.wordpiece import WordPiece
-from tokenizers_impl.wordpiece_trainer import (
-    Rule,
-    WordPieceTrainer,
-    learned_joins,
-    recounted_joins,
-    train_vocabulary,
-)
+from tokenizers_impl.wordpiece_trainer import CONTINUED, WordPieceTrainer, train_vocabulary
 
 WORDS = {"lower": 5, "lowest": 2, "newest": 6}
 TEXTS = [
@@ -33,17 +28,20 @@ TEXTS = [
 
 
 def test_likelihood_joins_what_is_rarely_apart_and_frequency_what_is_often_together() -> None:
-    likely = next(learned_joins(WORDS, rule="likelihood", min_frequency=1))
+    likely = next(learned_joins(WORDS, rule="likelihood", min_frequency=1, spelling=CONTINUED))
     # ##r only ever follows ##e, five times: 5 / (19 * 5); lo: 7 / (7 * 7); ne: 6 / (6 * 19)
     assert (likely.token, likely.count, likely.score) == ("lo", 7, 7 / 49)
-    frequent = next(learned_joins(WORDS, rule="frequency", min_frequency=1))
+    frequent = next(learned_joins(WORDS, rule="frequency", min_frequency=1, spelling=CONTINUED))
     # (##w, ##e) 13 times, as for BPE
     assert (frequent.token, frequent.count) == ("##we", 13)
 
 
 def test_a_minimum_frequency_keeps_single_misspellings_out() -> None:
     words = {**WORDS, "xq": 1}
-    assert next(learned_joins(words, rule="likelihood", min_frequency=1)).token == "xq"
+    assert (
+        next(learned_joins(words, rule="likelihood", min_frequency=1, spelling=CONTINUED)).token
+        == "xq"
+    )
     assert next(learned_joins(words, rule="likelihood", min_frequency=2)).token == "lo"
 
 
@@ -56,8 +54,8 @@ def test_a_minimum_frequency_keeps_single_misspellings_out() -> None:
 def test_counts_kept_up_to_date_equal_counting_anew(
     words: dict[str, int], rule: Rule, min_frequency: int
 ) -> None:
-    kept = learned_joins(words, rule=rule, min_frequency=min_frequency)
-    anew = recounted_joins(words, rule=rule, min_frequency=min_frequency)
+    kept = learned_joins(words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED)
+    anew = recounted_joins(words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED)
     assert list(itertools.islice(kept, 60)) == list(itertools.islice(anew, 60))
 
 
@@ -66,8 +64,8 @@ def test_real_words_equal_counting_anew(corpus_texts: object) -> None:
 
     texts = corpus_texts("flores200", "deu_Latn", 150)  # type: ignore[operator]
     words = count_words(texts, BertOptions(lowercase=True))
-    kept = learned_joins(words, rule="likelihood", min_frequency=3)
-    anew = recounted_joins(words, rule="likelihood", min_frequency=3)
+    kept = learned_joins(words, rule="likelihood", min_frequency=3, spelling=CONTINUED)
+    anew = recounted_joins(words, rule="likelihood", min_frequency=3, spelling=CONTINUED)
     assert list(itertools.islice(kept, 80)) == list(itertools.islice(anew, 80))
 
 

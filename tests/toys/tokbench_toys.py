@@ -37,7 +37,6 @@ class Greedy:
             token_bytes=[*contents, None, *(piece.encode() for piece in self.pieces)],
             unknown_ids=frozenset({256}) if self.unknown else frozenset(),
             special_ids=frozenset() if self.unknown else frozenset({256}),
-            special_spellings=frozenset() if self.unknown else frozenset({"<end>"}),
             byte_fallback_ids=frozenset(range(256)),
         )
         object.__setattr__(self, "vocabulary", vocabulary)
@@ -50,6 +49,10 @@ class Greedy:
     @property
     def byte_exact(self) -> bool:
         return not self.unknown and not self.lowercase
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        return {} if self.unknown else {"<end>": 256}
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         return self.encode_batch_with_offsets(texts)[0]

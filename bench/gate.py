@@ -1,0 +1,114 @@
+"""The `gate:` block of a config: what may move, how far, and in which direction.
+
+Without a block every exact value must stay as it is. Rules are read from first to last; where
+several match a value, a later rule overrides what an earlier one set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from bench.model import Direction
+
+Allow = Literal["nothing", "better", "anything"]
+
+
+def _as_tuple(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+"""One name or a list of names."""
+
+
+class Rule(BaseModel):
+    """What some values may do: selectors first (left out: all), then settings (left out: as is)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    metric: Names | None = Field(None, description="name or names of metrics")
+    tokenizer: Names | None = Field(None, description="key or keys of tokenizers")
+    corpus: Names | None = Field(None, description="key or keys of corpora")
+    language: Names | None = Field(None, description="key or keys of languages")
+    tolerance: float | None = Field(
+        None, ge=0, lt=1, description="share of the base value that it may move by and stay same"
+    )
+    absolute_tolerance: float | None = Field(
+        None, ge=0, description="amount that it may move by and stay same"
+    )
+    direction: Direction | None = Field(None, description="which way is better")
+    allow: Allow | None = Field(
+        None,
+        description="changes that pass: nothing; better: a change of a value without direction "
+        "where sizes got better and none worse; anything",
+    )
+    gated: bool | None = Field(None, description="false: shown, decides nothing")
+
+    def matches(self, place: Mapping[str, str | None]) -> bool:
+        """Tell whether the rule speaks of a value; a value about all languages has none."""
+        for selector, found in place.items():
+            wanted = getattr(self, selector)
+            if wanted is not None and found not in wanted:
+                return False
+        return True
+
+
+class Gate(BaseModel):
+    """Where the baseline is, and the rules."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    baseline: str | None = Field(
+        None, description="baseline file, from the config's folder; for pytest and `compare`"
+    )
+    rules: tuple[Rule, ...] = ()
+
+    @field_validator("rules")
+    @classmethod
+    def _rules_say_something(cls, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        for rule in rules:
+            if all(getattr(rule, name) is None for name in SETTINGS):
+                raise ValueError(f"a rule must set at least one of {', '.join(SETTINGS)}")
+        return rules
+
+    def settings(
+        self,
+        *,
+        metric: str,
+        tokenizer: str | None = None,
+        corpus: str | None = None,
+        language: str | None = None,
+    ) -> Rule:
+        """Return the settings of one value, every one of them given except `direction`.
+
+        >>> gate = Gate(rules=[Rule(metric="tokens", tolerance=0.01), Rule(language="fr", tolerance=0)])
+        >>> gate.settings(metric="tokens", language="en").tolerance
+        0.01
+        >>> gate.settings(metric="tokens", language="fr").tolerance
+        0.0
+        """
+        place = {
+            "metric": metric,
+            "tokenizer": tokenizer,
+            "corpus": corpus,
+            "language": language,
+        }
+        found: dict[str, Any] = {}
+        for rule in (*DEFAULTS, *self.rules):
+            if rule.matches(place):
+                found |= {
+                    name: value for name in SETTINGS if (value := getattr(rule, name)) is not None
+                }
+        return Rule(**found)
+
+
+SETTINGS = ("tolerance", "absolute_tolerance", "direction", "allow", "gated")
+
+DEFAULTS = (
+    Rule(tolerance=0.0, absolute_tolerance=0.0, allow="nothing", gated=True),
+    # A place depends on who else takes part; what makes it move is gated where it is measured.
+    Rule(metric="rank", gated=False),
+)

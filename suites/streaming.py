@@ -1,0 +1,119 @@
+"""Decoding as tokens arrive: what a reader of a stream sees, against the whole sequence.
+
+Three ways are compared: the whole sequence by the library, one token after the other by the bytes
+of each id with unfinished characters held back, and one token after the other by the library.
+The last is what naive streaming does, and it is not the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench.errors import TokenizerError
+from bench.examine import Examination, Subject, Trip
+from bench.incremental import IncrementalDecoder
+from bench.model import Measurement, MetricSpec
+from bench.tally import Cell
+
+INCREMENTAL = MetricSpec(
+    name="incremental_decode",
+    unit="share",
+    direction="higher",
+    definition="Share of documents (the first of each cell) whose tokens, decoded as they arrive "
+    "from the bytes of each id with unfinished characters held back, join to the decoded text. "
+    "Null for tokenizers whose token bytes are not meant to add up to the text.",
+)
+HELD_BACK = MetricSpec(
+    name="held_back_token_rate",
+    unit="share",
+    direction="lower",
+    definition="Share of tokens after which a reader of a stream must wait for the next, because a "
+    "character is not finished.",
+)
+SINGLE_DECODES = MetricSpec(
+    name="single_token_decode",
+    unit="share",
+    direction="higher",
+    definition="Share of documents (the first of each cell) for which decoding each token alone "
+    "and joining the pieces gives the decoded text. Streaming that way is right only where this "
+    "is 1.",
+)
+STREAMING_METRICS = (INCREMENTAL, HELD_BACK, SINGLE_DECODES)
+
+
+@dataclass(kw_only=True)
+class _Seen:
+    documents: int = 0
+    same: int = 0
+    single_same: int = 0
+    tokens: int = 0
+    held: int = 0
+
+
+def streaming(
+    examination: Examination, subject: Subject, cell: Cell, n: int
+) -> Iterator[Measurement]:
+    """Yield the streaming metrics of a cell over its first n documents."""
+    seen = _Seen()
+    rows = cell.tally.rows[:n]
+    for _, texts in examination.documents(cell.key.corpus, cell.key.language, rows):
+        for trip in subject.trips(texts):
+            _stream(subject, trip, seen)
+    byte_exact = subject.tokenizer.byte_exact
+    why = None if byte_exact else "token bytes are not meant to add up to the text"
+    share = seen.same / seen.documents if byte_exact and seen.documents else None
+    held = seen.held / seen.tokens if byte_exact and seen.tokens else None
+    single = seen.single_same / seen.documents if seen.documents else None
+    yield _one(cell, INCREMENTAL, share, seen.documents, {}, why)
+    yield _one(cell, HELD_BACK, held, seen.tokens, {"unit_of_n": "tokens"}, why)
+    yield _one(cell, SINGLE_DECODES, single, seen.documents, {}, None)
+
+
+def _stream(subject: Subject, trip: Trip, seen: _Seen) -> None:
+    if trip.failure is not None:
+        return
+    seen.documents += 1
+    seen.tokens += len(trip.ids)
+    distinct = sorted(set(trip.ids))
+    alone = dict(zip(distinct, subject.texts([[i] for i in distinct]), strict=True))
+    seen.single_same += "".join(alone[i][0] for i in trip.ids) == trip.back
+    if subject.tokenizer.byte_exact:
+        text, held = _by_bytes(subject, trip)
+        seen.same += text == trip.back
+        seen.held += held
+
+
+def _by_bytes(subject: Subject, trip: Trip) -> tuple[str | None, int]:
+    decoder = IncrementalDecoder.of(subject.tokenizer, errors="replace")
+    parts, held = [], 0
+    try:
+        for token_id in trip.ids:
+            parts.append(decoder.push(token_id))
+            held += bool(decoder.pending)
+        parts.append(decoder.finish())
+    except TokenizerError:
+        return None, held
+    return "".join(parts), held
+
+
+def _one(
+    cell: Cell,
+    metric: MetricSpec,
+    value: float | None,
+    n: int,
+    params: dict[str, object],
+    detail: str | None,
+) -> Measurement:
+    return Measurement(
+        metric=metric,
+        suite="witnesses",
+        tokenizer=cell.key.tokenizer,
+        corpus=cell.key.corpus,
+        language=cell.key.language,
+        value=value,
+        n=n,
+        params=params,
+        status=cell.status,
+        detail=detail or cell.detail,
+    )

@@ -1,0 +1,80 @@
+"""Small runs whose numbers a reader can count: a byte-pair encoding of a handful of merges."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import runner
+from bench.config import load_config
+from bench.console import Progress
+from bench.environment import Stopwatch
+from bench.results import Results
+
+TEXTS = {"en": ["the cat", "the mat"], "de": ["der hut"]}
+MERGES = ("th", "the", "at")
+"""With these, "the cat" is the|␣|c|at and "der hut" is seven letters."""
+
+WITHOUT_THE = ("th", "he", "at")
+"""One merge is another one: "the" is th|e, everything else stays."""
+
+Write = Callable[..., Path]
+MeasureBpe = Callable[..., Results]
+
+
+def rank_file(path: Path, merges: Sequence[str]) -> Path:
+    """Write a rank file of 256 bytes and some merges, in tiktoken's format."""
+    tokens = [bytes([i]) for i in range(256)] + [merge.encode() for merge in merges]
+    lines = [f"{base64.b64encode(token).decode()} {rank}" for rank, token in enumerate(tokens)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def write_config(tmp_path: Path) -> Write:
+    """Write a config with one tokenizer per list of merges, and the files it names."""
+
+    def write(
+        *,
+        tokenizers: Mapping[str, Sequence[str]] | None = None,
+        texts: Mapping[str, Sequence[str]] = TEXTS,
+        name: str = "toy",
+        pattern: str = r" ?\w+|\s+|[^\w\s]+",
+        extra: Mapping[str, Any] | None = None,
+    ) -> Path:
+        for language, documents in texts.items():
+            lines = [json.dumps({"text": text}) for text in documents]
+            (tmp_path / f"{name}.{language}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        entries = {}
+        for key, merges in (tokenizers or {"bpe": MERGES}).items():
+            file = rank_file(tmp_path / f"{name}.{key}.tiktoken", merges).name
+            entries[key] = {"type": "tiktoken", "file": file, "pattern": pattern}
+        corpus = {
+            "source": "files",
+            "languages": {k: {"file": f"{name}.{k}.jsonl"} for k in texts},
+        }
+        document = {"name": name, "corpora": {"web": corpus}, "tokenizers": entries}
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(json.dumps(document | dict(extra or {})), encoding="utf-8")  # JSON is YAML
+        return path
+
+    return write
+
+
+@pytest.fixture
+def measure_bpe(write_config: Write, tmp_path: Path) -> MeasureBpe:
+    """Run a config made of keyword arguments; ids are kept unless told otherwise."""
+
+    def run(output: str = "runs", *, keep_ids: bool = True, **options: Any) -> Results:
+        extra = {"reports": [], "keep_ids": keep_ids, **options.pop("extra", {})}
+        config = load_config(write_config(extra=extra, **options))
+        return runner.run(
+            config, output=tmp_path / output, progress=Progress(quiet=True), watch=Stopwatch()
+        ).results
+
+    return run

@@ -1,0 +1,143 @@
+"""A baseline is one side of a comparison that can be committed and read in a diff."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench import baseline
+from bench.compare import compare
+from bench.errors import ResultsError
+from bench.gate import Gate
+from bench.results import Results
+from bench.sides import load_side
+from bench.snapshot import Key, Snapshot, snapshot_of
+
+MeasureBpe = Callable[..., Results]
+
+
+@pytest.fixture
+def run(measure_bpe: MeasureBpe) -> Results:
+    return measure_bpe(keep_ids=False)
+
+
+def test_a_baseline_says_all_that_its_run_says(run: Results, tmp_path: Path) -> None:
+    saved = baseline.save(run, tmp_path / "toy.baseline.json")
+    read = load_side(tmp_path / "toy.baseline.json").snapshot
+    found = compare(read, saved, Gate())
+    assert (found.exit_code, found.counts["same"]) == (0, len(saved.values))
+
+
+def test_each_value_has_a_line_that_says_what_it_is_of(run: Results) -> None:
+    lines = baseline.render(snapshot_of(run)).splitlines()
+    assert '  "bpe / web / en / tokens": 8,' in lines
+    assert '  "bpe / web / de / round_trip[class=exact]": 1,' in lines
+
+
+def test_a_changed_merge_changes_only_the_lines_of_what_moved(measure_bpe: MeasureBpe) -> None:
+    before, after = (
+        set(baseline.render(snapshot_of(r)).splitlines())
+        for r in (measure_bpe("a"), measure_bpe("b", tokenizers={"bpe": ("th", "he", "at")}))
+    )
+    changed = {line.split('"')[1] for line in after - before if " / " in line}
+    assert "bpe / web / en / tokens" in changed
+    assert not any(" / de / " in line for line in changed)
+
+
+def test_no_text_and_no_id_is_in_it(run: Results) -> None:
+    text = baseline.render(snapshot_of(run))
+    assert "the cat" not in text
+    assert "[" not in text.replace("round_trip[class", "")
+
+
+def test_the_order_of_config_keys_does_not_matter(measure_bpe: MeasureBpe) -> None:
+    names = ("one", "two")
+    texts = {"en": ["the cat"], "de": ["der hut"]}
+
+    def rendered(output: str, order: int) -> Snapshot:
+        tokenizers = dict.fromkeys(names[::order], ("th",))
+        languages = dict(list(texts.items())[::order])
+        return snapshot_of(measure_bpe(output, tokenizers=tokenizers, texts=languages))
+
+    assert baseline.render(rendered("a", 1)) == baseline.render(rendered("b", -1))
+
+
+def test_a_run_with_a_failed_cell_is_no_baseline(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
+    corpora = {
+        "web": {
+            "source": "files",
+            "languages": {"en": {"file": "toy.en.jsonl"}, "de": {"file": "not-there.jsonl"}},
+        }
+    }
+    broken = measure_bpe(extra={"corpora": corpora})
+    with pytest.raises(ResultsError, match="1 cells are not complete, first bpe × web × de"):
+        baseline.save(broken, tmp_path / "x.baseline.json")
+    assert not (tmp_path / "x.baseline.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<<<<<<< HEAD", "not JSON"),
+        ("{}", "is no baseline"),
+        ('{"tokbench_baseline": 99, "results_schema": 1}', "nothing to compare"),
+        ('{"tokbench_baseline": 1, "results_schema": 99}', "nothing to compare"),
+        ('{"tokbench_baseline": 1, "results_schema": 1}', "is damaged"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_with_the_reason(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.baseline.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ResultsError, match=said):
+        load_side(path)
+
+
+def test_a_baseline_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="tokbench baseline save RUN FILE"):
+        load_side(tmp_path / "none.baseline.json")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_baseline_may_be_that_of_a_git_revision(
+    run: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    baseline.save(run, folder / "a.baseline.json")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "baseline")
+    (folder / "a.baseline.json").unlink()
+    monkeypatch.chdir(folder)
+    assert load_side("HEAD:a.baseline.json").snapshot.values == snapshot_of(run).values
+    with pytest.raises(ResultsError, match="fetch-depth: 0"):
+        load_side("HEAD:none.baseline.json")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        Key("gpt2", "web", "en", "tokens"),
+        Key("a/b", "web", None, "round_trip", "class=exact"),
+        Key(None, "100%", "*", "x", "a=[1],b=/"),
+    ],
+)
+def test_any_key_survives_being_written(key: Key) -> None:
+    assert baseline.parse_key(baseline.key_path(key)) == key
+
+
+def test_baselines_are_found_below_a_folder(tmp_path: Path) -> None:
+    for name in ("a.baseline.json", "sub/b.baseline.json", ".hidden/c.baseline.json", "d.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    found = [path.name for path in baseline.found_below(tmp_path)]
+    assert found == ["a.baseline.json", "b.baseline.json"]

@@ -1,0 +1,168 @@
+"""The command line of the gate: three outcomes, three exit codes, from any folder (case D3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.cli import main
+from bench.results import Results
+
+MeasureBpe = Callable[..., Results]
+WITHOUT_THE = ("th", "he", "at")
+
+
+def tokbench(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def gated(measure_bpe: MeasureBpe, tmp_path: Path) -> tuple[Path, Path]:
+    """A config whose gate names a baseline beside it, and a run that equals the baseline."""
+    run = measure_bpe(extra={"gate": {"baseline": "toy.baseline.json"}})
+    assert tokbench("baseline", "save", run.folder, tmp_path / "toy.baseline.json").exit_code == 0
+    return tmp_path / "toy.yaml", run.folder
+
+
+def test_the_same_again_passes(gated: tuple[Path, Path]) -> None:
+    config, run = gated
+    done = tokbench("compare", "--config", config, run)
+    assert done.exit_code == 0
+    assert "Passes: all" in done.output
+
+
+def test_a_changed_merge_fails_with_exit_code_1(
+    gated: tuple[Path, Path], measure_bpe: MeasureBpe
+) -> None:
+    _, run = gated
+    changed = measure_bpe("other", tokenizers={"bpe": WITHOUT_THE}).folder
+    done = tokbench("compare", run, changed)
+    assert done.exit_code == 1
+    assert "the" in done.output
+    assert "th · e" in done.output
+    assert tokbench("compare", run, run).exit_code == 0
+
+
+def test_without_a_baseline_there_is_nothing_to_compare_and_no_pass(
+    gated: tuple[Path, Path],
+) -> None:
+    config, run = gated
+    config.with_name("toy.baseline.json").unlink()
+    done = tokbench("compare", "--config", config, run)
+    assert done.exit_code == 3
+    assert "nothing to compare" in done.output
+
+
+def test_the_working_folder_does_not_matter(
+    gated: tuple[Path, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config, run = gated
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert tokbench("compare", "--config", config, run).exit_code == 0
+
+
+def set_cpu(run: Path, cpu: str) -> None:
+    path = run / "environment.json"
+    environment = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(environment | {"cpu": cpu}), encoding="utf-8")
+
+
+TIMED = {"suites": {"efficiency": {}, "throughput": {"rounds": 3, "warm_ups": 1}}}
+
+
+def test_sizes_are_compared_on_any_machine_and_timing_only_on_the_same(
+    measure_bpe: MeasureBpe,
+) -> None:
+    base, candidate = (measure_bpe(name, extra=TIMED).folder for name in ("a", "b"))
+    for run in (base, candidate):
+        set_cpu(run, "CPU A")
+    same = tokbench("compare", base, candidate)
+    set_cpu(candidate, "CPU B")
+    other = tokbench("compare", base, candidate)
+    assert (same.exit_code, other.exit_code) == (0, 0)
+    assert "stored timing, never gated" in same.output
+    assert "timing not compared: measured on different machines (CPU A" in other.output
+    assert "Passes: all" in other.output
+
+
+def test_a_baseline_says_that_it_stores_no_timing(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
+    run = measure_bpe(extra=TIMED).folder
+    tokbench("baseline", "save", run, tmp_path / "t.baseline.json")
+    done = tokbench("compare", tmp_path / "t.baseline.json", run)
+    assert done.exit_code == 0
+    assert "timing not compared: a baseline stores none" in done.output
+
+
+def test_the_gate_of_the_config_decides(measure_bpe: MeasureBpe) -> None:
+    base = measure_bpe("a").folder
+    loose = {"gate": {"rules": [{"allow": "anything"}]}}
+    candidate = measure_bpe("b", tokenizers={"bpe": WITHOUT_THE}, extra=loose).folder
+    done = tokbench("compare", base, candidate)
+    assert done.exit_code == 0
+    assert "allowed by the gate" in done.output
+
+
+def test_reports_are_written_where_asked(gated: tuple[Path, Path], tmp_path: Path) -> None:
+    _, run = gated
+    tokbench("compare", run, run, "--output", tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "benchmark-bigger-is-better.json",
+        "benchmark-smaller-is-better.json",
+        "comparison-short.md",
+        "comparison.json",
+        "comparison.md",
+        "comparison.txt",
+        "junit.xml",
+    ]
+
+
+def test_json_is_for_programs(gated: tuple[Path, Path]) -> None:
+    _, run = gated
+    assert json.loads(tokbench("compare", run, run, "--json").output)["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "one"),
+        ("compare", "one", "two", "three"),
+        ("compare", "one", "--base-python", "python"),
+        ("compare", "one", "two", "--set", "name=x"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(arguments: Sequence[str]) -> None:
+    assert tokbench(*arguments).exit_code == 2
+
+
+def test_a_rule_with_a_slip_is_located(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
+    measure_bpe()
+    path = tmp_path / "toy.yaml"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["gate"] = {"rules": [{"metric": "tokens", "tolerence": 0.1}]}
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    done = tokbench("validate", path)
+    assert done.exit_code == 2
+    assert "gate.rules.0.tolerence" in done.output
+    assert "tolerance" in done.output
+
+
+def test_baselines_are_shown_and_listed(gated: tuple[Path, Path], tmp_path: Path) -> None:
+    shown = tokbench("baseline", "show", tmp_path / "toy.baseline.json").output
+    assert "corpus web: 2 languages, 3 documents" in shown
+    assert "toy.baseline.json" in tokbench("baseline", "list", tmp_path).output
+
+
+def test_several_runs_are_shown_as_a_history(measure_bpe: MeasureBpe) -> None:
+    base = measure_bpe("a").folder
+    candidate = measure_bpe("b", tokenizers={"bpe": WITHOUT_THE}).folder
+    done = tokbench("report", base, candidate, "--metric", "tokens")
+    assert done.exit_code == 0
+    rows = [line for line in done.output.splitlines() if line.startswith("| bpe")]
+    assert rows == ["| bpe | web | de | 7 | 7 |", "| bpe | web | en | 8 | 10 |"]
+    assert "tokenizers" in done.output

@@ -1,0 +1,188 @@
+"""What did not survive, and why: classes, lost bytes by cause, and a witness of each class."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench.encode import Counter
+from bench.environment import Stopwatch
+from bench.model import Ids, Vocabulary
+from bench.roundtrip import classify, explain
+from bench.slices import Slice
+from bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
+
+Survives = Callable[..., Tally]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changing:
+    """Characters as ids, and a decoder that gives what `change` makes of the text."""
+
+    change: Callable[[str], str]
+    byte_exact = False
+    prefix_space = False
+    vocabulary = Vocabulary(token_bytes=[None] * 0x110000)
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        return [[ord(c) for c in text] for text in texts]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        return [self.change("".join(map(chr, one))) for one in ids]
+
+
+@pytest.fixture
+def survives(make: Callable[..., Slice], tmp_path: Path) -> Survives:
+    """Count texts that come back changed."""
+
+    def count(change: Callable[[str], str], *texts: str) -> Tally:
+        rows = [json.dumps({"text": text}) + "\n" for text in texts]
+        (tmp_path / "t.jsonl").write_text("".join(rows), encoding="utf-8")
+        [batch] = make("en", source="files", path="t.jsonl").batches()
+        tokenizer: Any = Changing(change=change)
+        return Counter(tokenizer=tokenizer, watch=Stopwatch()).count(batch)
+
+    return count
+
+
+def lost(tally: Tally) -> dict[str, int]:
+    totals = {cause: tally.total(f"lost_{cause}") for cause in LOSS_CAUSES}
+    return {cause: n for cause, n in totals.items() if n}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("a b", "a b", "exact"),
+        ("", "", "exact"),
+        ("a b", " a b", "normalized"),
+        ("a  b\t\n", "a b", "normalized"),
+        ("caf\u00e9", "cafe\u0301", "normalized"),
+        ("\u212b", "\u00c5", "normalized"),  # canonically equivalent
+        ("a\u00a0b", "a b", "normalized"),
+        ("a b", "ab", "lossy"),
+        ("don't", "don ' t", "lossy"),
+        ("A", "a", "lossy"),
+        ("\u210c", "H", "lossy"),  # compatibility
+        ("x", "", "lossy"),
+        ("", "x", "lossy"),
+        ("ab", "ba", "lossy"),
+        ("\u200bx", "x", "lossy"),
+    ],
+)
+def test_a_round_trip_has_a_class(before: str, after: str, kind: str) -> None:
+    assert ROUND_TRIP[classify(before, after)] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        ("Ab", str.lower, {"case": 1}),
+        ("ÀB", str.lower, {"case": 3}),  # two bytes and one
+        ("é日x", lambda t: t.replace("日", ""), {"other": 3}),
+        ("café", lambda t: t.replace("é", "e"), {"marks": 2}),
+        ("É", lambda t: "e", {"marks": 2}),
+        ("नमस्ते", lambda t: "नमसत", {"marks": 6}),
+        ("①ﬁ", lambda t: unicodedata.normalize("NFKC", t), {"compatibility": 6}),
+        ("aaa", lambda t: "a", {"other": 2}),
+        ("ab", lambda t: "ba", {}),  # the order is not looked at
+        ("ab", lambda t: "a b", {}),
+        ("a b", lambda t: "ab", {}),
+        ("🙂", lambda t: "", {"other": 4}),
+        ("x", lambda t: "xyz", {}),
+        ("", lambda t: "x", {}),
+        ("caf\u00e9", lambda t: "cafe\u0301 x", {}),
+        ("\u0958", lambda t: "", {"other": 3}),  # three bytes; six in its normal form
+        ("\ufb2c\ufb2c", lambda t: "x", {"other": 6}),  # six bytes; twelve in normal form
+        ("e\u0301", lambda t: "", {"other": 3}),  # three bytes; two in its normal form
+        ("q\u0958", lambda t: t.replace("q", ""), {"other": 1}),
+    ],
+)
+def test_lost_bytes_are_those_of_the_characters_that_do_not_come_back(
+    survives: Survives, text: str, change: Callable[[str], str], expected: dict[str, int]
+) -> None:
+    tally = survives(change, text)
+    total = sum(lost(tally).values())
+    assert total == sum(expected.values())
+    if len(expected) == 1 and "other" not in expected:
+        assert lost(tally) == expected
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.text(max_size=12, alphabet=st.characters(exclude_categories=["Cs"])),
+    after=st.text(max_size=12, alphabet=st.characters(exclude_categories=["Cs"])),
+)
+def test_no_more_bytes_are_lost_than_there_are(survives: Survives, before: str, after: str) -> None:
+    tally = survives(lambda _: after, before)
+    assert 0 <= sum(lost(tally).values()) <= len(before.encode())
+    if classify(before, after) != ROUND_TRIP.index("lossy"):
+        assert not lost(tally)
+
+
+@given(
+    text=st.text(max_size=12, alphabet="aé日 ①\u0958\ufb2c🙂"),
+)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_of_a_text_that_is_gone_all_but_white_space_is_lost(survives: Survives, text: str) -> None:
+    tally = survives(lambda _: "", text)
+    assert sum(lost(tally).values()) == len("".join(text.split()).encode())
+
+
+def test_losses_are_counted_per_document_and_add_up(survives: Survives) -> None:
+    tally = survives(str.lower, "AB", "c", "D")
+    assert tally.documents["lost_case"].tolist() == [2, 0, 1]
+    assert tally.documents["round_trip"].tolist() == [2, 0, 2]
+    assert [tally.round_trip_count(kind) for kind in range(3)] == [1, 0, 2]
+
+
+def test_the_first_document_of_each_class_is_a_witness(survives: Survives) -> None:
+    tally = survives(lambda t: t.strip().lower(), "same", " x", "  y", "Zoë Q", "A")
+    witnesses = {f.data["class"]: f for f in tally.findings}
+    assert {kind: f.document_id for kind, f in witnesses.items()} == {
+        "normalized": "1",
+        "lossy": "3",
+    }
+    lossy = witnesses["lossy"]
+    assert lossy.message == (
+        "lost: 2 bytes by case; first difference at character 0: U+005A came back as U+007A"
+    )
+    assert lossy.data["expected_excerpt"] == "Zoë Q"
+    assert lossy.data["got_excerpt"] == "zoë q"
+
+
+def test_a_text_cut_short_differs_at_its_end(survives: Survives) -> None:
+    [witness] = survives(lambda t: t[:2], "abc").findings
+    assert witness.message.endswith("first difference at character 2: U+0063 came back as the end")
+    [witness] = survives(lambda t: t + "!", "abc").findings
+    assert witness.message.endswith("first difference at character 3: the end came back as U+0021")
+
+
+def test_the_excerpt_is_of_the_place_and_not_of_the_whole_text(survives: Survives) -> None:
+    [witness] = survives(lambda t: t.replace("X", "y"), "a" * 500 + "X" + "b" * 500).findings
+    assert witness.data["position"] == 500
+    assert witness.data["expected_excerpt"] == "a" * 12 + "X" + "b" * 11
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("x", " x", "a leading space was added"),
+        (" x", "x", "white space was trimmed, merged or changed"),
+        ("a\tb", "a b", "white space was trimmed, merged or changed"),
+        ("e\u0301", "\u00e9", "the Unicode normal form changed"),
+        ("don't", "don ' t", "white space was added inside the text"),
+        ("ab", "ba", "characters were added, moved or replaced"),
+        ("a b", "ab", "white space was lost inside the text"),
+    ],
+)
+def test_a_change_is_named(before: str, after: str, told: str) -> None:
+    assert explain(before, after, {}) == told

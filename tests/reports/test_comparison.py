@@ -1,0 +1,182 @@
+"""Reports on a comparison and on several runs: what is said, and that nothing breaks out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from bench import plugins
+from bench.compare import Comparison, compare
+from bench.explain import Explanation, Part, Segment
+from bench.gate import Gate
+from bench.snapshot import Key, SliceFacts, Snapshot, TokenizerIdentity, Value, metric_facts
+from reports.comparison_short import MOST_BYTES
+
+
+def key(metric: str, language: str | None = "en", label: str = "") -> Key:
+    return Key("bpe", "web", language, metric, label)
+
+
+def snapshot(name: str, values: Mapping[Key, Any], languages: tuple[str, ...]) -> Snapshot:
+    return Snapshot(
+        name=name,
+        policy={},
+        versions={"tokenizers": name},
+        slices={("web", x): SliceFacts(sha256=x, documents=2, script="Latn") for x in languages},
+        tokenizers={"bpe": TokenizerIdentity(fingerprint="f", parts={})},
+        metrics=metric_facts(
+            [("tokens", "tokens", "lower"), ("bytes_per_token", "bytes/token", "higher")]
+        ),
+        values={k: Value(value=v) for k, v in values.items()},
+    )
+
+
+LANGUAGES = ("en", "de", "fr")
+SEGMENT = Segment(
+    base=(b"a|b", b"\n"),
+    candidate=(b"<b>", b"`", b"\xe4"),
+    count=3,
+    languages=("en",),
+    script="Latin",
+    category="mixed",
+    cause="merges",
+)
+EXPLANATION = Explanation(
+    tokenizer="bpe",
+    corpus="web",
+    documents=6,
+    changed_documents=2,
+    base_tokens=100,
+    candidate_tokens=103,
+    renumbered=0,
+    unmatched=0,
+    parts_differ=("merges",),
+    by={"cause": (Part(name="merges", segments=3, base_tokens=6, candidate_tokens=9, added=3),)},
+    top=(SEGMENT,),
+    top_documents=(),
+)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    """English got 3 tokens more, German one less, the rest stayed; an id hash changed."""
+    before = {key("tokens"): 100.0, key("tokens", "de"): 50.0, key("tokens", "fr"): 20.0}
+    before |= {key("bytes_per_token"): 4.0, key("ids"): "aa", key("premium", "de"): 1.0}
+    after = before | {key("tokens"): 103.0, key("tokens", "de"): 49.0, key("ids"): "bb"}
+    after |= {key("bytes_per_token"): 3.9}
+    metrics = {**snapshot("x", {}, ()).metrics, **metric_facts([("premium", "ratio", "lower")])}
+    sides = [
+        replace(snapshot(name, values, LANGUAGES), metrics=metrics)
+        for name, values in (("base", before), ("candidate", after))
+    ]
+    return replace(compare(*sides, Gate()), explanations=(EXPLANATION,))
+
+
+def rendered(name: str, comparison: Comparison) -> dict[str, str]:
+    return dict(plugins.find(plugins.ComparisonPlugin, name)().render(comparison))
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of all table rows of a Markdown page."""
+    return [
+        re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")
+    ]
+
+
+def test_the_page_opens_with_the_verdict_and_lists_the_worst_first(comparison: Comparison) -> None:
+    page = rendered("markdown", comparison)["comparison.md"]
+    assert page.startswith(
+        "# base → candidate\n\n**Fails: 2 worse, 1 changed of 6 compared values.**"
+    )
+    moved = [row for row in rows(page) if row[0].strip() in ("fails", "passes")]
+    outcomes = [row[1].strip() for row in moved]
+    assert outcomes == ["worse", "worse", "changed", "better"]
+    assert moved[0][4].strip() == "tokens"
+    assert moved[0][8].strip() == "+3 (+3.0 %)"
+
+
+def test_the_page_has_a_line_for_each_language_that_moved(comparison: Comparison) -> None:
+    page = rendered("markdown", comparison)["comparison.md"]
+    lines = {row[0].strip(): row for row in rows(page) if row[0].strip() in LANGUAGES}
+    assert set(lines) == {"en", "de"}
+    assert [cell.strip() for cell in lines["en"][2:5]] == ["100", "103", "+3.0 %"]
+
+
+def test_tokens_never_break_a_table(comparison: Comparison) -> None:
+    page = rendered("markdown", comparison)["comparison.md"]
+    segments = [row for row in rows(page) if "merges" in row[-1]]
+    assert len({len(row) for row in segments}) == 1
+    assert "<b>" not in page
+    assert "&lt;E4&gt;" in page
+
+
+def test_the_method_is_folded(comparison: Comparison) -> None:
+    page = rendered("markdown", comparison)["comparison.md"]
+    assert page.index("<details>") < page.index("Exact values are compared one by one")
+
+
+def test_the_short_form_fits_whatever_was_compared(comparison: Comparison) -> None:
+    wide = replace(
+        comparison,
+        explanations=tuple(
+            replace(EXPLANATION, tokenizer=f"t{i}", top=(SEGMENT,) * 20, notes=("n" * 9000,))
+            for i in range(30)
+        ),
+        notes=tuple(f"a long remark {i} " * 200 for i in range(10)),
+    )
+    short = rendered("short", wide)["comparison-short.md"]
+    assert len(short.encode()) <= MOST_BYTES < 65_536
+    assert short.count("<details>") == short.count("</details>")
+    assert "see comparison.md" in short
+    assert len(rendered("short", comparison)["comparison-short.md"]) < 4000
+
+
+def test_junit_has_a_case_for_each_value_and_a_failure_for_each_that_fails(
+    comparison: Comparison,
+) -> None:
+    root = ElementTree.fromstring(rendered("junit", comparison)["junit.xml"])
+    assert root.attrib == {
+        "name": "tokbench", "tests": "6", "failures": "3", "errors": "0", "skipped": "0",
+    }  # fmt: skip
+    failed = {
+        case.get("name") for case in root.iter("testcase") if case.find("failure") is not None
+    }
+    assert failed == {"tokens en", "bytes_per_token en", "ids en"}
+    (suite,) = root
+    assert suite.get("name") == "bpe.web"
+
+
+def test_junit_holds_what_xml_cannot(comparison: Comparison) -> None:
+    strange = [replace(v, reason="\x00\x1b<&>") for v in comparison.verdicts]
+    text = rendered("junit", replace(comparison, verdicts=tuple(strange)))["junit.xml"]
+    failure = next(ElementTree.fromstring(text).iter("failure"))
+    assert failure.get("message", "").endswith("\\u{0}\\u{1B}<&>")
+
+
+def test_plots_get_a_file_for_each_direction(comparison: Comparison) -> None:
+    files = {name: json.loads(text) for name, text in rendered("benchmark", comparison).items()}
+    smaller = {entry["name"]: entry for entry in files["benchmark-smaller-is-better.json"]}
+    assert smaller["bpe / web / en / tokens"]["value"] == 103
+    assert smaller["bpe / web / en / tokens"]["unit"] == "tokens"
+    (bigger,) = files["benchmark-bigger-is-better.json"]
+    assert bigger["name"] == "bpe / web / en / bytes_per_token"
+
+
+def test_json_tells_a_program_what_moved_and_why(comparison: Comparison) -> None:
+    document = json.loads(rendered("json", comparison)["comparison.json"])
+    assert document["exit_code"] == 1
+    assert {v["outcome"] for v in document["verdicts"]} == {"worse", "changed", "better"}
+    assert document["explanations"][0]["top"][0]["candidate"] == ["<b>", "`", "<E4>"]
+
+
+def test_a_terminal_gets_one_line_for_a_pass(comparison: Comparison) -> None:
+    same = compare(comparison.base, replace(comparison.base, name="again"), Gate())
+    assert rendered("text", same)["comparison.txt"] == (
+        "base → again: Passes: all 6 values are the same.\n"
+    )

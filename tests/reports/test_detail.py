@@ -1,0 +1,63 @@
+"""The detail report: spread, pairs and tokens by use, from Parquet alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bench.cli import main
+from bench.results import load_results
+from reports.detail import Detail
+
+CONFIG = """
+name: small
+corpora:
+  corpus:
+    source: files
+    languages: {eng_Latn: eng.txt, ell_Grek: ell.txt}
+    parallel: true
+    pivot: eng_Latn
+tokenizers:
+  utf8_bytes: {type: utf8_bytes}
+  characters: {type: characters}
+reports: []
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "eng.txt").write_text("ab|d\nab\n", encoding="utf-8")
+    (tmp_path / "ell.txt").write_text("αβ|δ\nαβ\n", encoding="utf-8")
+    done = CliRunner().invoke(main, ["run", "small.yaml", "--quiet"])
+    assert done.exit_code == 0, done.output
+    text = Detail().render(load_results(tmp_path / "runs" / "small-1"))["detail.md"]
+    assert text.startswith("# small-1, in detail\n")
+    return text
+
+
+def rows(page: str, title: str) -> list[list[str]]:
+    section = page.split(f"### {title}\n")[1].split("\n#")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_spread_of_two_languages_is_that_of_their_premiums(page: str) -> None:
+    # premiums 1 and 11/6: mean 17/12, Gini (5/6) / (2 · 17/6)
+    by_name = {row[0]: row for row in rows(page, "How unequal languages are")}
+    assert by_name["utf8_bytes"][1:5] == ["all", "2", "1.42", "0.147"]
+    assert by_name["characters"][1:5] == ["all", "2", "1.00", "0.000"]
+
+
+def test_each_pair_says_in_how_many_languages_it_is_settled(page: str) -> None:
+    matrix = {row[0]: row[1:] for row in rows(page, "Pairs of tokenizers")}
+    assert matrix == {"utf8_bytes": ["", "0"], "characters": ["1", ""]}
+
+
+def test_tokens_never_break_the_table(page: str) -> None:
+    used = {row[0]: row[1] for row in rows(page, "Most used tokens")}
+    assert "<code>&#124;</code> 2" in used["utf8_bytes"]
+    assert "<code>&#92;xCE</code> 5" in used["utf8_bytes"]

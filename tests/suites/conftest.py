@@ -1,0 +1,14 @@
+"""What suites ask in tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.examine import Subject
+from byte_tokenizer import Ask, Bytes
+
+
+@pytest.fixture
+def ask() -> Ask:
+    """Make a subject of a byte tokenizer with the given changes."""
+    return lambda **options: Subject(key="bytes", tokenizer=Bytes(**options))

@@ -1,0 +1,106 @@
+"""Anchors hold on the real data, and turn red when the protocol is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import anchoring
+from bench.anchoring import Check, outcome_of
+from bench.plugins import AnchorPlugin
+from suites import anchors, multilingual
+from suites.merging import not_reached
+
+SMALL = ("eng_Latn", "mya_Mymr")
+
+
+@pytest.fixture
+def data(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(data_folder / "tiktoken_cache"))
+    return data_folder
+
+
+def moved(anchor: AnchorPlugin, data: Path) -> list[str]:
+    outcome = outcome_of("anchor", anchor, data)
+    assert outcome.status != "not checked", outcome.reason
+    return [check.what for check in outcome.moved]
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    [
+        anchors.CookbookCounts(),
+        anchors.KnownIds(),
+        anchors.Splits(),
+        anchors.FloresOverhead(),
+        anchors.RenyiScorer(),
+        anchors.Petrov2023(languages=SMALL),
+    ],
+    ids=lambda anchor: type(anchor).__name__,
+)
+def test_the_published_figures_hold(anchor: AnchorPlugin, data: Path) -> None:
+    assert moved(anchor, data) == []
+
+
+def test_all_49_languages_have_their_published_lengths(data: Path) -> None:
+    outcome = outcome_of("petrov2023", anchors.Petrov2023(), data)
+    assert (outcome.status, len(outcome.checks)) == ("holds", 49 * 4)
+
+
+@pytest.mark.parametrize("change", [{"rows": "\n"}, {"end_of_split": ""}, {"splits": "\n\n"}])
+def test_another_join_rule_moves_the_lengths(change: dict[str, str], data: Path) -> None:
+    assert moved(anchors.Petrov2023(languages=SMALL, **change), data)
+
+
+def test_an_added_bos_moves_counts_and_ids(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokenizers_impl.ranks import RankTokenizer
+
+    plain = RankTokenizer.encode_batch
+
+    def with_bos(self: Any, texts: Any) -> Any:
+        return [[0, *ids] for ids in plain(self, texts)]
+
+    monkeypatch.setattr(RankTokenizer, "encode_batch", with_bos)
+    assert len(moved(anchors.Petrov2023(languages=SMALL), data)) == 4
+    assert len(moved(anchors.KnownIds(), data)) == 5
+    assert moved(anchors.FloresOverhead(), data)
+
+
+def test_a_mean_in_place_of_totals_moves_the_overhead(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals = multilingual.pooled_ratio
+
+    def mean_of_ratios(top: Any, bottom: Any, column: str, tallies: Any) -> Any:
+        _, interval, n = totals(top, bottom, column, tallies)
+        above, below = top.tally.documents[column], bottom.tally.documents[column]
+        return float((above / below).mean()), interval, n
+
+    monkeypatch.setattr(multilingual, "pooled_ratio", mean_of_ratios)
+    assert len(moved(anchors.FloresOverhead(), data)) == 6
+
+
+def test_missing_data_is_said_and_is_no_success(tmp_path: Path) -> None:
+    outcome = outcome_of("petrov2023", anchors.Petrov2023(), tmp_path)
+    assert outcome.status == "not checked"
+    assert "has no corpora/flores200" in str(outcome.reason)
+    assert anchoring.exit_code([outcome]) == 3
+
+
+def test_a_moved_figure_is_shown_with_what_was_published() -> None:
+    check = Check(what="German", expected=54.4, measured=55.0, tolerance=0.05)
+    outcome = anchoring.Outcome(
+        name="x", citation="c", protocol="p", divergences="none", status="moved", checks=(check,)
+    )
+    assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in anchoring.render([outcome])
+    assert anchoring.exit_code([outcome]) == 1
+
+
+def test_588_ranks_of_llama_3_are_not_reached_by_merging(data: Path) -> None:
+    from suites.measuring import tokenizer_of
+
+    entry = anchors._ranks("llama3/tokenizer.model")
+    ranks = anchors.ranks_of(tokenizer_of(entry, data).vocabulary)
+    assert (len(not_reached(ranks)), len(ranks)) == (588, 128_000)

@@ -1,0 +1,94 @@
+"""Suites that ask tokenizers within a run: recorded apart, repeatable, and never the end of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config import load_config
+from bench.environment import Stopwatch
+from bench.errors import ConfigError
+from bench.runner import RunOutcome, run
+
+ASKING: dict[str, Any] = {
+    "witnesses": {"fuzz": 3},
+    "vocabulary": {},
+    "probes": {},
+    "differential": {"pairs": [{"first": "bytes", "second": "again"}], "fuzz": 2},
+}
+
+
+class Quiet:
+    """Progress that says nothing."""
+
+    def step(self, text: str) -> None:
+        pass
+
+    def cell(self, *args: object, **kwargs: object) -> None:
+        pass
+
+
+def measured(folder: Path, suites: dict[str, Any]) -> RunOutcome:
+    builtin = {"source": "builtin"}
+    config = {
+        "name": "asking",
+        "corpora": {
+            "sentences": {**builtin, "dataset": "sentences", "languages": ["eng_Latn", "jpn_Jpan"]},
+            "programs": {**builtin, "dataset": "programs", "languages": ["python"]},
+        },
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}, "again": {"type": "utf8_bytes"}},
+        "suites": suites,
+        "reports": [],
+    }
+    path = folder / "config.yaml"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    watch = Stopwatch()
+    return run(load_config(path), output=folder / "runs", progress=Quiet(), watch=watch, new=True)
+
+
+def test_time_and_texts_of_each_suite_are_recorded_apart(tmp_path: Path) -> None:
+    outcome = measured(tmp_path, ASKING)
+    environment = outcome.results.environment
+    assert not outcome.problems
+    assert set(ASKING) <= set(environment["cpu_seconds"])
+    assert set(environment["asked"]) == set(ASKING)
+    assert all(asked["texts"] > 0 for asked in environment["asked"].values())
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (measured(tmp_path, ASKING).results.folder for _ in range(2))
+    assert first != second
+    for name in ("measurements.parquet", "findings.parquet", "run.json"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+def test_every_value_is_of_a_metric_that_its_suite_declares(tmp_path: Path) -> None:
+    results = measured(tmp_path, ASKING).results
+    from bench import plugins
+
+    declared = {
+        (name, metric.name)
+        for name in ASKING
+        for metric in plugins.find(plugins.SuitePlugin, name).metrics
+    }
+    rows = results.measurements.to_pylist()
+    assert {(row["suite"], row["metric"]) for row in rows} <= declared
+    assert {row["suite"] for row in rows} == set(ASKING)
+
+
+def test_a_suite_that_cannot_go_on_is_a_problem_and_not_the_end(tmp_path: Path) -> None:
+    pair = {"first": "bytes", "second": "missing"}
+    suites = {"differential": {"pairs": [pair]}, "fidelity": {}}
+    outcome = measured(tmp_path, suites)
+    assert outcome.exit_code == 3
+    assert "no tokenizer 'missing'" in outcome.problems[0]
+    assert outcome.results.measurements.num_rows > 0
+
+
+def test_an_explanation_that_does_not_exist_is_refused_in_the_config(tmp_path: Path) -> None:
+    pair = {"first": "bytes", "second": "again", "expected": ["nfcc"]}
+    with pytest.raises(ConfigError, match="'nfcc' is no explanation"):
+        measured(tmp_path, {"differential": {"pairs": [pair]}})

@@ -1,0 +1,124 @@
+"""Whole runs of the suites that ask tokenizers, on real vocabularies and text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config import load_config
+from bench.environment import Stopwatch
+from bench.examine import Subject
+from bench.plugins import LoadContext
+from bench.results import Results
+from bench.runner import run
+from suites.loss_classes import Manner, classes_of
+from suites.merging import not_reached
+from tokenizers_impl.sentencepiece_model import SentencePiece
+from tokenizers_impl.tiktoken_encoding import Tiktoken
+
+Measure = Callable[..., Results]
+
+
+class Quiet:
+    """Progress that says nothing."""
+
+    def step(self, text: str) -> None:
+        pass
+
+    def cell(self, *args: object, **kwargs: object) -> None:
+        pass
+
+
+@pytest.fixture
+def measure(data_folder: Path, tmp_path: Path) -> Measure:
+    """Run a config over FLORES devtest; paths in it start at the data's tokenizers."""
+
+    def measured(languages: list[str], tokenizers: Mapping[str, Any], suites: Any) -> Results:
+        corpus = {
+            "source": "huggingface",
+            "path": str(data_folder / "corpora" / "flores200"),
+            "config": "{language}",
+            "split": "devtest",
+            "id": "id",
+            "languages": languages,
+        }
+        config = {"name": "asking", "corpora": {"flores": corpus}, "reports": []}
+        path = tmp_path / "config.yaml"
+        text = json.dumps({**config, "tokenizers": tokenizers, "suites": suites})
+        path.write_text(text, encoding="utf-8")
+        outcome = run(
+            load_config(path), output=tmp_path / "runs", progress=Quiet(), watch=Stopwatch()
+        )
+        assert not outcome.problems
+        return outcome.results
+
+    return measured
+
+
+def witnesses(results: Results, suite: str) -> list[dict[str, Any]]:
+    rows = [row for row in results.findings.to_pylist() if row["suite"] == suite]
+    return [{**row, "data": json.loads(row["data"])} for row in rows if row["kind"] == "witness"]
+
+
+def values(results: Results, metric: str) -> list[tuple[Any, dict[str, Any]]]:
+    rows = [row for row in results.measurements.to_pylist() if row["metric"] == metric]
+    return [(row["value"], json.loads(row["params"])) for row in rows]
+
+
+def test_default_sentencepiece_on_japanese_loses_by_normalization_and_by_unknown(
+    measure: Measure, cache: Path
+) -> None:
+    train = {"trainer": TRAINER, "corpus": "flores", "vocab_size": 4000}
+    results = measure(["jpn_Jpan"], {"spm": {"train": train}}, {"witnesses": {"fuzz": 0}})
+    counted = {p.get("class"): v for v, p in values(results, "round_trip_failures")}
+    assert set(counted) == {None, "compatibility", "unknown"}
+    assert counted["compatibility"] > counted["unknown"] > 0
+    (model,) = (cache / "models").glob("*/*.model")
+    again = SentencePiece(file=str(model)).load(LoadContext(folder=model.parent))
+    subject = Subject(key="again", tokenizer=again)
+    for one in witnesses(results, "witnesses"):
+        assert 1 <= len(one["data"]["text"]) <= 3
+        (trip,) = subject.trips([one["data"]["text"]])
+        assert one["data"]["class"] in classes_of(trip, Manner.of(subject))
+
+
+TRAINER = "spm_unigram"
+
+
+def test_qwen_in_two_formats_differs_by_nfc_only(measure: Measure, data_folder: Path) -> None:
+    folder = data_folder / "tokenizers"
+    tokenizers = {
+        "ranks": {
+            "type": "tiktoken",
+            "file": str(folder / "qwen" / "qwen.tiktoken"),
+            "spec": str(folder / "tiktoken_specs.json"),
+            "spec_key": "qwen/qwen.tiktoken",
+        },
+        "json": {"type": "huggingface", "file": str(folder / "qwen" / "qwen3_tokenizer.json.gz")},
+    }
+    pair = {"first": "ranks", "second": "json", "expected": ["nfc"]}
+    results = measure(
+        ["eng_Latn", "hin_Deva", "tel_Telu"],
+        tokenizers,
+        {"differential": {"pairs": [pair], "fuzz": 0}},
+    )
+    reasons = [p["reasons"] for _, p in values(results, "id_agreement")]
+    assert reasons == [{}, {"second:nfc": 93}, {"second:nfc": 1}]
+    assert all(value == 0 for value, _ in values(results, "unexpected_id_differences"))
+    assert all(len(one["data"]["text"]) <= 2 for one in witnesses(results, "differential"))
+
+
+@pytest.mark.parametrize(
+    ("key", "odd", "of"),
+    [("llama3/tokenizer.model", 588, 128_000), ("qwen/qwen.tiktoken", 0, 151_643)],
+)
+def test_entries_that_merging_does_not_reach(
+    key: str, odd: int, of: int, data_folder: Path
+) -> None:
+    options = {"file": key, "spec": "tiktoken_specs.json", "spec_key": key}
+    tokenizer = Tiktoken(**options).load(LoadContext(folder=data_folder / "tokenizers"))
+    assert (len(not_reached(tokenizer.ranks)), len(tokenizer.ranks)) == (odd, of)

@@ -1,0 +1,65 @@
+"""Training SentencePiece-style BPE: over characters, by pair frequency, spaces included.
+
+The rules for counts and ties are those of `joins`. Pieces are ranked in the order they were
+learned; single characters come after them, since they are never joined into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from bench.plugins import TrainedModel
+from tokenizers_impl.joins import learned_joins
+from tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer, to_json
+from tokenizers_impl.sentencepiece_files import bpe_model, bpe_tokenizer_json
+from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
+from tokenizers_impl.training_input import TrainingTexts
+
+
+def train_pieces(
+    words: Mapping[str, int], *, n_pieces: int, min_frequency: int = 2, longest: int = 16
+) -> list[str]:
+    """Return merges in the order they were learned, then the characters.
+
+    >>> train_pieces({"▁low": 5, "▁lower": 2, "▁newer": 6}, n_pieces=12)
+    ['er', 'wer', 'lo', '▁lo', 'ewer', 'e', 'l', 'n', 'o', 'r', 'w', '▁']
+    """
+    characters = sorted({character for word in words for character in word})
+    joins = learned_joins(words, rule="frequency", min_frequency=min_frequency, longest=longest)
+    merges: dict[str, None] = {}
+    while len(merges) + len(characters) < n_pieces and (join := next(joins, None)):
+        merges.setdefault(join.token)
+    return [*merges, *characters]
+
+
+class SentencePieceBPETrainer(SentencePieceStyleTrainer):
+    """tokbench's own SentencePiece-style BPE trainer."""
+
+    min_frequency: int = Field(default=2, ge=1)
+    """How often a pair must occur to be joined."""
+    max_piece_length: int = Field(default=16, gt=0)
+
+    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+        """Write ``sentencepiece_bpe.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.
+
+        Raises `TrainingError` for input that cannot be trained on.
+        """
+        checked = TrainingTexts(texts)
+        words = self.words(checked)
+        apart = self.pieces_apart()
+        pieces = train_pieces(
+            words,
+            n_pieces=self.vocab_size - len(apart),
+            min_frequency=self.min_frequency,
+            longest=self.max_piece_length,
+        )
+        tokenizer = SentencePieceBPETokenizer([*apart, *pieces], **self.tokenizer_options())
+        files = {"sentencepiece_bpe.json": to_json(tokenizer).encode()}
+        if self.underbar == "space":
+            files["tokenizer.json"] = bpe_tokenizer_json(tokenizer).encode()
+        if self.write_model:
+            files["tokenizer.model"] = bpe_model(tokenizer)
+        return self.saved("sentencepiece_bpe", files, folder, tokenizer.pieces, checked)
