@@ -16,14 +16,9 @@ from bench.cells import stored_tally
 from bench.environment import Stopwatch
 from bench.executors import Executor
 from bench.plan import Plan
-<<<<<<< HEAD
+from bench.results import cell_path
 from bench.tally import Cell, CellKey, TokenizerFacts
 from bench.worker import CellOutcome, CellTask, count_cell, judged, parts_of
-=======
-from bench.results import cell_path, read_cell
-from bench.tally import Cell, CellKey, Tally, TokenizerFacts
-from bench.worker import CellOutcome, CellTask, count_cell, parts_of, whole_cell
->>>>>>> main
 
 
 class Progress(Protocol):

@@ -40,7 +40,7 @@ class TableDigest:
         """Return the digest of all rows so far."""
         total = hashlib.sha256(str(self._rows).encode())
         for field, digests in zip(self._schema, self._columns, strict=True):
-            total.update(f"\x1f{field.name}\x1f{field.type}\x1f".encode())
+            total.update(f"\x1f{field.name}\x1f{_type_name(field.type)}\x1f".encode())
             for digest in digests:
                 total.update(digest.digest())
         return total.hexdigest()
@@ -49,13 +49,18 @@ class TableDigest:
 def _parts(column: pa.Array) -> tuple[Any, Any, Any]:
     """Return which values are there, how long each is, and the values, as bytes."""
     there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes()
-    if pa.types.is_string(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return there, _lengths(pc.binary_length(column)), _text_bytes(column.drop_null())
     if pa.types.is_list(column.type):
         values = column.drop_null().flatten().to_numpy(zero_copy_only=False)
         return there, _lengths(pc.list_value_length(column)), values.tobytes()
     values = pc.fill_null(column, pa.scalar(0).cast(column.type))
     return there, b"", values.to_numpy(zero_copy_only=False).tobytes()
+
+
+def _type_name(kind: pa.DataType) -> str:
+    # Parquet calls the inside of a list `element`, Arrow calls it `item`
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
 def _lengths(lengths: pa.Array) -> bytes:
@@ -72,9 +77,17 @@ def _text_bytes(column: pa.Array) -> memoryview:
     return memoryview(data)[int(ends[0]) : int(ends[-1])] if data else memoryview(b"")
 
 
-def digest_of(digests: Mapping[str, str]) -> str:
-    """Return one digest over those of several tables, by name."""
+def digest_of(tables: Mapping[str, pa.Table | str]) -> str:
+    """Return one digest over several tables, or digests of tables, by name."""
     total = hashlib.sha256()
-    for name in sorted(digests):
-        total.update(f"{name}\x1f{digests[name]}\x1f".encode())
+    for name in sorted(tables):
+        total.update(f"{name}\x1f{_digest(tables[name])}\x1f".encode())
     return total.hexdigest()
+
+
+def _digest(table: pa.Table | str) -> str:
+    if isinstance(table, str):
+        return table
+    digest = TableDigest(table.schema)
+    digest.add(table)
+    return digest.hexdigest()

@@ -31,13 +31,8 @@ def parse_bytes(value: Any) -> Any:
 def show_bytes(n: int) -> str:
     """Return an amount of memory as people write it.
 
-<<<<<<< HEAD
-    >>> show_bytes(8_000_000_000), show_bytes(512_000_000), show_bytes(1510)
-    ('8 GB', '512 MB', '1510 bytes')
-=======
     >>> show_bytes(8_000_000_000), show_bytes(512_000_000), show_bytes(1500)
     ('8 GB', '512 MB', '1.5 KB')
->>>>>>> main
     """
     for unit in ("TB", "GB", "MB", "KB"):
         if n >= _UNITS[unit] and n % (_UNITS[unit] // 10) == 0:

@@ -487,9 +487,6 @@ def _write(
     write_json(folder / "run.json", _run_json(config, plan, tallies, slices, digest_of(digests)))
 
 
-<<<<<<< HEAD
-def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
-=======
 def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
     """Return what the workers kept of each vocabulary whose ids are kept."""
     counted = dict.fromkeys(cell.key.tokenizer for cell in tallies.counted())
@@ -501,8 +498,7 @@ def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
     }
 
 
-def _documents(tallies: Tallies) -> dict[str, pa.Table]:
->>>>>>> main
+def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in tallies.counted():
         groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)

@@ -239,13 +239,9 @@ def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) 
         texts = [row.text for row in chunk]
         with watch.section("words"):
             words = _word_columns(texts) if with_words else _no_words(len(texts))
-<<<<<<< HEAD
-        yield _batch(chunk, words)
-    _refuse_doubles(staged, hashes, entry)
-=======
             graphemes = segment.grapheme_counts(texts)
         yield _batch(chunk, graphemes, words)
->>>>>>> main
+    _refuse_doubles(staged, hashes, entry)
 
 
 def _taken(path: Path, rows: IntArray) -> Iterator[Any]:

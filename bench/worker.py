@@ -16,23 +16,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import heartbeat
-<<<<<<< HEAD
 from bench.cells import read_cell, write_cell
-=======
 from bench.contents import CONTENTS, Contents, read_contents, write_contents
->>>>>>> main
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
 from bench.hub import be_patient
 from bench.limits import Limits
-<<<<<<< HEAD
-from bench.loading import TokenizerSource
-from bench.model import Tokenizer
-=======
 from bench.loading import TokenizerSource, library_failures
-from bench.model import Finding, Tokenizer
->>>>>>> main
+from bench.model import Tokenizer
 from bench.pool import Loss, Settle, TryAgain
 from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
@@ -226,11 +218,8 @@ def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
     if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
         heartbeat.at("load", seconds=task.limits.load_seconds)
-<<<<<<< HEAD
         be_patient(task.limits.hub_seconds)
-=======
         tokenizer: Tokenizer | TokbenchError
->>>>>>> main
         try:
             with watch.section("load"), library_failures(source.key, "say what its ids are"):
                 tokenizer = _warm(source.load())

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from stub_hub import Hub  # noqa: E402 - found in this folder
+from stub_hub import Hub
 
 TOKEN = "hf_" + "SecretSecretSecretSecret"
 
