@@ -92,6 +92,8 @@ class Config:
     """As the user wrote it."""
     folder: Path
     """Where relative paths in it start."""
+    overrides: tuple[str, ...] = ()
+    """The `--set` values that were applied to it."""
 
     def canonical(self) -> dict[str, Any]:
         """The config as plain JSON values; equal configs give equal ones whatever their layout."""
@@ -132,6 +134,7 @@ def load_config(
         suites=suites,
         path=_readable(shown or str(path)),
         folder=Path(path).resolve().parent,
+        overrides=tuple(overrides),
     )
 
 

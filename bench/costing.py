@@ -56,8 +56,8 @@ ATTENTION_RATIO = MetricSpec(
     "many models attend to a window.",
     trap="Applying it to short prompts, where attention is a small part.",
 )
-EMBEDDING_PARAMETERS = MetricSpec(
-    name="embedding_parameters",
+EMBEDDING_AND_OUTPUT_PARAMETERS = MetricSpec(
+    name="embedding_and_output_parameters",
     unit="parameters",
     direction="lower",
     definition="Parameters of the embedding and of the output layer at a width that the user gave.",
@@ -66,7 +66,7 @@ EMBEDDING_PARAMETERS = MetricSpec(
     not_meant="A model's size on disk: frameworks pad the ids to a multiple.",
     trap="Counting entries instead of ids, which leaves holes and special tokens out.",
 )
-COST_METRICS = (PRICE, CONTEXT_USED, ATTENTION_RATIO, EMBEDDING_PARAMETERS)
+COST_METRICS = (PRICE, CONTEXT_USED, ATTENTION_RATIO, EMBEDDING_AND_OUTPUT_PARAMETERS)
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[int, Field(gt=0)]

@@ -219,6 +219,14 @@ class HasRanks(Protocol):
         """Rank by token; the 256 single bytes are among them."""
 
 
+@runtime_checkable
+class HasPreTokens(Protocol):
+    """Optional: a tokenizer that can say where it cuts a text before it merges."""
+
+    def pre_tokens(self, texts: Sequence[str]) -> Sequence[Sequence[bytes]]:
+        """Return the pieces of each text, in order: none is merged with the next."""
+
+
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]

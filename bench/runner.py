@@ -523,6 +523,7 @@ def _run_json(
         "name": config.run.name,
         "config": config.canonical(),
         "config_path": config.path,
+        "overrides": list(config.overrides),
         "plan": plan.sha256,
         "policy": {
             "special_tokens": config.run.special_tokens,

@@ -105,7 +105,8 @@ def _why_text(comparison: Comparison) -> Iterator[str]:
         head = (
             f"why, {explanation.tokenizer} on {explanation.corpus}: "
             f"{explanation.changed_documents:,} of {explanation.documents:,} documents changed, "
-            f"{signed(explanation.change)} tokens ({causes or 'no segment was cut in another way'})"
+            f"{signed(explanation.change)} tokens ({causes or 'no segment was cut in another way'}), "
+            f"{explanation.renumbered:,} tokens under another id"
         )
         rows = [
             [pieces(s.base), "→", pieces(s.candidate), f"{s.count:,}×", signed(s.change), s.cause]

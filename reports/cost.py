@@ -146,7 +146,7 @@ def _sizes(view: View, name: str, model: ModelCost) -> Line:
         "tokenizer": model.tokenizer,
         "ids": facts["n_ids"],
         "width": model.width,
-        "embedding_parameters": costing.embedding_parameters(
+        "embedding_and_output_parameters": costing.embedding_parameters(
             facts["n_ids"], model.width, tied=model.tied_embeddings
         ),
         "input_per_million": model.input_per_million,
@@ -164,7 +164,10 @@ def _sizes_table(sizes: list[Line]) -> str:
             escape(x["tokenizer"]),
             number(x["input_per_million"]),
             number(x["output_per_million"]),
-            *(count(x[key]) for key in ("context", "ids", "width", "embedding_parameters")),
+            *(
+                count(x[key])
+                for key in ("context", "ids", "width", "embedding_and_output_parameters")
+            ),
         ]
         for x in sizes
     ]

@@ -6,6 +6,7 @@ skipped and why, how to reproduce, and the definitions.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,17 +80,18 @@ def _corpus(view: View, corpus: str) -> Iterator[str]:
 def _about(view: View, corpus: str) -> str:
     metas = view.corpora[corpus]
     languages = view.languages(corpus)
-    documents = sorted({meta["documents"] for meta in metas.values()})
-    each = f"{documents[0]:,}" if len(documents) == 1 else f"{documents[0]:,} to {documents[-1]:,}"
     n_bytes = sum(meta["bytes"] for meta in metas.values())
     pivot = view.pivot(corpus)
-    aligned = f", parallel by id with pivot {escape(pivot)}" if pivot else ", not parallel"
+    if pivot and view.refusal(corpus):
+        aligned = f", declared parallel with pivot {escape(pivot)}, but its ids differ (see below)"
+    else:
+        aligned = f", parallel by id with pivot {escape(pivot)}" if pivot else ", not parallel"
     skipped = sum(sum(meta["rows_skipped"].values()) for meta in metas.values())
     lost = f" {skipped:,} rows were skipped (see below)." if skipped else ""
     many = "language" if len(languages) == 1 else "languages"
     unit = metas[languages[0]]["unit"]
     return (
-        f"{len(languages)} {many}, {each} documents each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
+        f"{len(languages)} {many}, {view.documents(corpus)} documents each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
         f"A document is one {escape(unit)}; rows: {escape(metas[languages[0]]['rows_asked'])}.{lost}"
     )
 
@@ -436,10 +438,17 @@ def _spellings(view: View) -> Iterator[str]:
                 )
 
 
+def _command(run: Mapping[str, Any]) -> str:
+    """Return the command of a run on one line, safe within a fence and to paste into a shell."""
+    settings = [part for override in run["overrides"] for part in ("--set", override)]
+    command = shlex.join(["tokbench", "run", run["config_path"], *settings])
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in command)
+
+
 def _reproduce(view: View) -> Iterator[str]:
     run = view.run
     yield "## How to reproduce"
-    yield f"```\ntokbench run {run['config_path']}\n```"
+    yield f"```\n{_command(run)}\n```"
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     yield (
         f"Seed {run['intervals']['seed']}, {run['intervals']['resamples']:,} resamples. {versions}. "

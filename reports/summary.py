@@ -26,9 +26,8 @@ class Summary(ReportPlugin):
 def _corpus(view: View, corpus: str) -> str:
     languages = view.languages(corpus)
     pivot = view.pivot(corpus)
-    documents = view.corpora[corpus][languages[0]]["documents"]
     unit = "language" if len(languages) == 1 else "languages"
-    head = f"{corpus}: {len(languages)} {unit}, {documents:,} documents each"
+    head = f"{corpus}: {len(languages)} {unit}, {view.documents(corpus)} documents each"
     lines = summarize(view, corpus)
     header = ["tokenizer", "entries", "tokens", f"bytes/token {pivot or languages[0]}"]
     if pivot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from statistics import median
@@ -81,6 +82,16 @@ class View:
         found = self.corpora[corpus]
         pivot = self.pivot(corpus)
         return sorted(found, key=lambda name: (name != pivot, name))
+
+    def documents(self, corpus: str) -> str:
+        """How many documents each language has: one number, or the least and the most."""
+        counts = sorted({meta["documents"] for meta in self.corpora[corpus].values()})
+        return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+    def refusal(self, corpus: str) -> str | None:
+        """Why premiums are refused on a whole corpus, None where they are not."""
+        wanted = (f for f in self.findings if f["kind"] == "refusal" and f["corpus"] == corpus)
+        return next((str(f["message"]) for f in wanted), None)
 
     def pivot(self, corpus: str) -> str | None:
         """The pivot of a parallel corpus."""
@@ -255,8 +266,8 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     languages = view.languages(corpus)
     ranked = [line for line in lines if line.ranked_in]
     if not ranked:
-        return [f"On {corpus}, no tokenizer could be ranked."]
-    if len(languages) == 1:
+        sentences = [f"On {corpus}, no tokenizer could be ranked."]
+    elif len(languages) == 1:
         firsts = [line.tokenizer for line in ranked if line.first_in]
         sentences = [f"On {corpus}, {_and(firsts)} {_writes(firsts)} the fewest tokens."]
     else:
@@ -273,14 +284,27 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
             f"{_and(trained)} {were} trained on {corpus} itself, which flatters "
             f"{'it' if len(trained) == 1 else 'them'} there."
         )
-    unranked = [
-        f"{line.tokenizer} in {len(languages) - line.ranked_in} of {len(languages)}"
-        for line in lines
-        if line.ranked_in < len(languages)
-    ]
-    if unranked:
-        sentences.append(f"On {corpus}, not ranked because text is lost: {'; '.join(unranked)}.")
+    for reason, unranked in _unranked(view, corpus, lines).items():
+        sentences.append(f"On {corpus}, not ranked because {reason}: {'; '.join(unranked)}.")
     return sentences
+
+
+def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dict[str, list[str]]:
+    """Return who is not ranked in how many languages, by reason."""
+    languages = view.languages(corpus)
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        rows = [view.row("rank", line.tokenizer, corpus, language) for language in languages]
+        reasons = Counter(_why_unranked(row) for row in rows if row is None or row["value"] is None)
+        for reason, n in reasons.items():
+            found.setdefault(reason, []).append(f"{line.tokenizer} in {n} of {len(languages)}")
+    return found
+
+
+def _why_unranked(row: Row | None) -> str:
+    if row is None or row["status"] != "ok":
+        return "documents failed"
+    return "text is lost" if "lost" in (row["detail"] or "") else "there are no tokens"
 
 
 def _writes(names: Sequence[str]) -> str:

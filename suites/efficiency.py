@@ -169,6 +169,7 @@ def _length_distributions(tallies: Tallies) -> Iterator[Measurement]:
         lengths, counts = _with_bytes(contents, ids, counts)
         if not len(lengths):
             continue
+        partial = next((cell for cell in cells if cell.status == "partial"), None)
         for place, share in enumerate(length_shares(lengths, counts, LONGEST), 1):
             of_length = {"bytes": place} if place <= LONGEST else {"bytes_above": LONGEST}
             yield Measurement(
@@ -179,4 +180,6 @@ def _length_distributions(tallies: Tallies) -> Iterator[Measurement]:
                 value=share,
                 n=int(counts.sum()),
                 params={**of_length, "unit_of_n": "tokens"},
+                status="partial" if partial else "ok",
+                detail=partial.detail if partial else None,
             )

@@ -89,7 +89,7 @@ MAX_MIN_PREMIUM = MetricSpec(
     unit="ratio",
     direction="lower",
     definition="Highest ÷ lowest premium over the languages of a corpus, the pivot among them; "
-    "params name both.",
+    "the detail names both.",
     formula="max p ÷ min p",
     source="Petrov et al., NeurIPS 2023, compare extremes.",
     not_meant="Typical inequality: it is about two languages.",

@@ -22,9 +22,10 @@ def rankings(tallies: Tallies, *, pairs: bool) -> Iterator[Measurement]:
         cells = list(group)
         reasons = {cell.key: why_unranked(cell, tallies) for cell in cells}
         ranked = [cell for cell in cells if reasons[cell.key] is None]
-        ratios = {
+        by_name = sorted(ranked, key=lambda cell: cell.key.tokenizer)
+        ratios = {  # pairs in the order of names: the same whatever the order of the config
             (a.key, b.key): pooled_ratio(a, b, "tokens", tallies)
-            for a, b in combinations(ranked, 2)
+            for a, b in combinations(by_name, 2)
         }
         yield from _places(cells, ranked, reasons, {k: v[1] for k, v in ratios.items()})
         if pairs:

@@ -76,9 +76,10 @@ def _spread(
     yield _statistic(base, PREMIUM_DEVIATION, float(values.std()), resampled.std(axis=0))
     yield _statistic(base, GINI, float(gini(values)), gini(resampled))
     low, high = int(values.argmin()), int(values.argmax())
-    extremes = {"highest": known[high][0].key.language, "lowest": known[low][0].key.language}
+    # in words and not in params: which language it is may change, and the value stays the same one
+    extremes = f"highest {known[high][0].key.language}, lowest {known[low][0].key.language}"
     yield _statistic(
-        replace(base, params={**base.params, **extremes}),
+        replace(base, detail="; ".join(filter(None, (extremes, base.detail)))),
         MAX_MIN_PREMIUM,
         float(values[high] / values[low]),
         resampled.max(axis=0) / resampled.min(axis=0),

@@ -146,22 +146,38 @@ class TokenizersUnigram(TrainerPlugin):
             tokenizer.normalizer = normalizers.NFKC()
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
         tokenizer.decoder = decoders.Metaspace()
-        tokenizer.train_from_iterator(
-            iter(checked),
-            trainers.UnigramTrainer(
-                vocab_size=self.vocab_size,
-                special_tokens=list(self.special_tokens),
-                unk_token=self.unk_token,
-                shrinking_factor=self.shrinking_factor,
-                max_piece_length=self.max_piece_length,
-                n_sub_iterations=self.n_sub_iterations,
-                show_progress=False,
-            ),
+        trainer = trainers.UnigramTrainer(
+            vocab_size=self.vocab_size,
+            special_tokens=list(self.special_tokens),
+            unk_token=self.unk_token,
+            shrinking_factor=self.shrinking_factor,
+            max_piece_length=self.max_piece_length,
+            n_sub_iterations=self.n_sub_iterations,
+            show_progress=False,
         )
+        documents = list(checked)
+        try:
+            tokenizer.train_from_iterator(iter(documents), trainer)
+        except Exception as exc:  # the library raises this very class
+            raise _unigram_error(exc, tokenizer, documents, self) from exc
         note = "tokenizers' Unigram training differs in the last digits from run to run"
         return _saved(
             tokenizer, folder, checked, self, algorithm="unigram", deterministic=False, note=note
         )
+
+
+def _unigram_error(
+    exc: Exception, tokenizer: Tokenizer, documents: list[str], options: TokenizersUnigram
+) -> TrainingError:
+    if "not large enough" not in str(exc):
+        return TrainingError(f"tokenizers' Unigram cannot be trained: {exc}")
+    normalize = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
+    needed = len({c for text in documents for c in normalize(text)} - {" "}) + 1
+    return TrainingError(
+        f"vocab_size {options.vocab_size} is too small for tokenizers' Unigram: "
+        f"the characters of this corpus need {needed}. "
+        "Raise vocab_size, or train on text with fewer characters"
+    )
 
 
 def _byte_level(pre_tokenization: str) -> Any:

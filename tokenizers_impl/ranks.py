@@ -10,6 +10,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bench.errors import TokenizerError
@@ -76,10 +77,23 @@ class RankTokenizer:
         encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids
         return [encode(text, disallowed_special=()) for text in texts]
 
+    def pre_tokens(self, texts: Sequence[str]) -> list[list[bytes]]:
+        """Return what the pattern cuts each text into."""
+        # `regex` reads the same dialect as tiktoken's fancy-regex, which has no call for this
+        pattern = _compiled(self.encoding._pat_str)
+        return [[piece.encode() for piece in pattern.findall(text)] for text in texts]
+
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts; bytes that are not UTF-8 become U+FFFD."""
         decode = self.encoding.decode
         return [decode(as_list(document)) for document in ids]
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern)
 
 
 def build(

@@ -239,7 +239,7 @@ class _WordCache(dict[str, tuple[int, ...]]):
         start = 0
         entries, lengths = self._starts, self._start_lengths
         while start < size:
-            for length in lengths.get(word[start : start + 2], (1,)):
+            for length in lengths.get(word[start : start + 4], SHORT):
                 if (index := entries.get(word[start : start + length])) is not None:
                     break
             else:
@@ -250,15 +250,20 @@ class _WordCache(dict[str, tuple[int, ...]]):
         return tuple(found)
 
 
-def _lengths_by_beginning(entries: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return, by first two characters, the lengths of the entries to try, longest first.
+SHORT = (3, 2, 1)
+"""Lengths to try where no longer entry begins with the next four characters."""
 
-    >>> _lengths_by_beginning(["a", "ab", "abcd", "b"])
-    {'a': (1,), 'ab': (4, 2, 1), 'b': (1,)}
+
+def _lengths_by_beginning(entries: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return, by first four characters, the lengths of the entries to try, longest first.
+
+    >>> _lengths_by_beginning(["a", "ab", "abcd", "abcdef", "b"])
+    {'abcd': (6, 4, 3, 2, 1)}
     """
-    lengths: defaultdict[str, set[int]] = defaultdict(lambda: {1})
+    lengths: defaultdict[str, set[int]] = defaultdict(lambda: set(SHORT))
     for entry in entries:
-        lengths[entry[:2]].add(len(entry))
+        if len(entry) >= 4:
+            lengths[entry[:4]].add(len(entry))
     return {beginning: tuple(sorted(found, reverse=True)) for beginning, found in lengths.items()}
 
 

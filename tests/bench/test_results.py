@@ -297,7 +297,7 @@ def test_a_full_disk_ends_a_run_and_keeps_what_is_finished(
     with pytest.raises(ResultsError, match="No space left on device"):
         measure(config, {"en.jsonl": ["x"]}, folder=tmp_path)
     names = [path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()]
-    assert sorted(names) == ["en.cell", "plan.json"]
+    assert sorted(names) == ["_contents", "en.cell", "plan.json"]
 
 
 # reading

@@ -71,9 +71,9 @@ def test_the_longest_document_is_held_against_the_context(results: Results) -> N
 
 
 def test_embedding_and_output_layer_count_twice_unless_tied(results: Results) -> None:
-    assert cost(results, width=10)["models"][0]["embedding_parameters"] == 2 * 2560
+    assert cost(results, width=10)["models"][0]["embedding_and_output_parameters"] == 2 * 2560
     tied = cost(results, width=10, tied_embeddings=True)
-    assert tied["models"][0]["embedding_parameters"] == 2560
+    assert tied["models"][0]["embedding_and_output_parameters"] == 2560
 
 
 def test_there_is_no_price_built_in(results: Results) -> None:

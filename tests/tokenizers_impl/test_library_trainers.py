@@ -98,7 +98,7 @@ def test_a_corpus_that_cannot_fill_the_vocabulary_gives_a_smaller_one_and_says_s
     assert f"8000 was asked for and {model.vocab_size_reached} reached" in model.notes[0]
 
 
-@pytest.mark.parametrize("kind", [SentencePieceBPE, SentencePieceUnigram])
+@pytest.mark.parametrize("kind", [SentencePieceBPE, SentencePieceUnigram, TokenizersUnigram])
 def test_a_vocabulary_smaller_than_the_characters_is_refused_with_the_size_needed(
     kind: type[TrainerPlugin], tmp_path: Path
 ) -> None:
