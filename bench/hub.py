@@ -145,7 +145,7 @@ def _status_of(exc: BaseException) -> int | None:
 
 
 def _no_access(text: str, names: set[str], status: int | None) -> str | None:
-    gated = "GatedRepoError" in names or "gated dataset" in text or "gated repo" in text
+    gated = "GatedRepoError" in names or "gated dataset" in text or "access a gated repo" in text
     needs_login = "must be authenticated" in text or "Please log in" in text
     if (gated and (needs_login or status == 401)) or (
         status == 401 and "RepositoryNotFoundError" not in names

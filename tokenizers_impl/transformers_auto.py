@@ -31,6 +31,10 @@ class Transformers(TokenizerPlugin):
     fast: bool = Field(default=True, description="false asks for the Python implementation")
     special_tokens: Literal["text", "match"] = "text"
 
+    def repository(self, context: LoadContext) -> str | None:
+        """Return the repository of the Hub, where it is no folder."""
+        return None if context.resolve(self.path).is_dir() else self.path
+
     def load(self, context: LoadContext) -> Tokenizer:
         """Load it, and look what is underneath."""
         loaded, source = _load(self, context)
