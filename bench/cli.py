@@ -157,10 +157,51 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 @SET
 def validate(config: str, overrides: tuple[str, ...]) -> None:
     """Check CONFIG without reading a corpus or loading a tokenizer."""
-    from bench.console import result
+    from bench.console import message, result
+    from bench.pinning import unpinned
 
     loaded = _load(config, overrides)
+    for one in unpinned(loaded):
+        message(f"warning: {one}")
     result(f"{loaded.path}: fine")
+
+
+@main.command()
+@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def pin(config: Path) -> None:
+    """Write the commits that Hub revisions are today into CONFIG, keeping its comments."""
+    from bench.console import message, result
+    from bench.hub import set_up_hub
+    from bench.pinning import pin as pin_config
+
+    set_up_hub()
+    pinned = pin_config(_load(str(config), ()), config)
+    for place, commit in pinned.commits.items():
+        result(f"{place}: {commit}")
+    for problem in pinned.problems:
+        message(problem)
+    if not pinned.commits and not pinned.problems:
+        message("nothing to pin: every revision is a commit")
+    sys.exit(3 if pinned.problems else 0)
+
+
+@main.command()
+@OFFLINE
+@AS_JSON
+def doctor(offline: bool, as_json: bool) -> None:
+    """Look at versions, extras, plug-ins, caches, the Hub and shadowed packages."""
+    from dataclasses import asdict
+
+    from bench.console import result, result_json, table
+    from bench.doctor import examine
+
+    found = examine(offline=offline)
+    if as_json:
+        result_json([asdict(one) for one in found])
+    else:
+        rows = [[one.verdict, one.topic, one.text] for one in found]
+        result(table(["verdict", "topic", "what was found"], rows))
+    sys.exit(3 if any(one.verdict == "problem" for one in found) else 0)
 
 
 @main.command(name="list")

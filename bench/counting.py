@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from bench.cells import stored_tally
 from bench.environment import Stopwatch
-from bench.errors import ResultsError
 from bench.executors import Executor
 from bench.plan import Plan
-from bench.results import cell_path, read_cell
-from bench.tally import Cell, CellKey, Tally, TokenizerFacts
-from bench.worker import CellOutcome, CellTask, count_cell, parts_of, whole_cell
+from bench.results import cell_path
+from bench.tally import Cell, CellKey, TokenizerFacts
+from bench.worker import CellOutcome, CellTask, count_cell, judged, parts_of
 
 
 class Progress(Protocol):
@@ -100,14 +100,5 @@ def _cell_of(key: CellKey, outcomes: Sequence[CellOutcome]) -> Cell:
     reasons = [outcome.reason for outcome in outcomes if outcome.reason is not None]
     if reasons:
         return Cell(key=key, status="failed", detail=reasons[0])
-    return whole_cell(key, [_read(outcome) for outcome in outcomes])
-
-
-def _read(outcome: CellOutcome) -> Tally:
-    cell = read_cell(outcome.path, outcome.key, outcome.identity)
-    if cell is None:
-        raise ResultsError(
-            f"{outcome.path}: was written a moment ago and cannot be read back; "
-            "check the disk, and run the same command again"
-        )
-    return cell.tally
+    paths, identities = [o.path for o in outcomes], [o.identity for o in outcomes]
+    return judged(key, stored_tally(paths, key, identities))

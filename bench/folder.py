@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from bench.cells import failed_rows_of
 from bench.errors import ResultsError
 from bench.plan import Plan
-from bench.results import failed_rows_of, write_json
+from bench.results import write_json
 
 Rerun = Literal["missing", "failed", "all"]
 """What is counted again in the last run of a plan: nothing that is there, failures, or all."""

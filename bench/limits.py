@@ -51,6 +51,8 @@ class Limits(BaseModel):
     """For loading a tokenizer, and for each pause of a corpus that is being read."""
     train_seconds: float = Field(default=7200, gt=0)
     """For training one tokenizer."""
+    hub_seconds: float = Field(default=60, gt=0)
+    """For waiting until the Hub answers again after it refused or broke off."""
     memory: Annotated[int, BeforeValidator(parse_bytes)] = Field(default=8 * 10**9, ge=10**8)
     """Resident memory, in bytes or as text such as ``8 GB``."""
     lost_documents: int = Field(default=5, ge=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench import bundled, plugins
-from bench.console import table
+from bench.console import message, table
 from bench.errors import PluginError
 from bench.plugins import Plugin
 
@@ -64,8 +64,8 @@ def _corpora() -> list[Entry]:
 
 def _metrics() -> list[Entry]:
     found = []
-    for name in plugins.names(plugins.SuitePlugin):
-        for spec in plugins.find(plugins.SuitePlugin, name).metrics:
+    for name, suite in plugins.sound(plugins.SuitePlugin, message).items():
+        for spec in suite.metrics:
             found.append(
                 {
                     "name": spec.name,
@@ -130,8 +130,8 @@ def config_schema() -> dict[str, Any]:
 def _options(kind: type[Plugin], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the schema of each plug-in's options; shared definitions move to the top."""
     found = {}
-    for name in plugins.names(kind):
-        options = plugins.find(kind, name).model_json_schema()
+    for name, plugin in plugins.sound(kind, message).items():
+        options = plugin.model_json_schema()
         schema.setdefault("$defs", {}).update(options.pop("$defs", {}))
         found[name] = options
     return found

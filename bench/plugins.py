@@ -11,7 +11,7 @@ tokbench ships and what a third party adds are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -52,6 +52,10 @@ class LoadContext:
 
 class TokenizerPlugin(Plugin):
     """Options of one kind of tokenizer."""
+
+    def repository(self, context: LoadContext) -> str | None:
+        """Return the Hub repository that an option `revision` pins, None where there is none."""
+        return None
 
     def load(self, context: LoadContext) -> Tokenizer:
         """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
@@ -186,6 +190,17 @@ def _entries(kind: type[Plugin]) -> EntryPoints:
 def _scan(group: str, path: tuple[str, ...]) -> EntryPoints:
     """Read the metadata of every package on the path once: a config asks many times."""
     return entry_points(group=group)
+
+
+def sound(kind: type[P], told: Callable[[str], None]) -> dict[str, type[P]]:
+    """Import all plug-ins of a kind; those that cannot be are told and left out."""
+    found = {}
+    for name in names(kind):
+        try:
+            found[name] = find(kind, name)
+        except PluginError as exc:
+            told(f"warning: {exc}")
+    return found
 
 
 def find(kind: type[P], name: str) -> type[P]:

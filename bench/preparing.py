@@ -16,6 +16,7 @@ from bench.config import TrainEntry
 from bench.corpora import AnyCorpus
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError
+from bench.hub import be_patient
 from bench.limits import Limits
 from bench.pool import Loss, Settle, TryAgain
 from bench.slices import Slice, materialise
@@ -94,6 +95,7 @@ def read_slice(task: SliceTask) -> Prepared:
     """Read one language of a corpus into its slice."""
     watch = Stopwatch()
     heartbeat.at("open", seconds=task.limits.load_seconds)
+    be_patient(task.limits.hub_seconds)
     try:
         found: Slice | None = materialise(
             task.name, task.entry, task.language, task.folder, watch=watch

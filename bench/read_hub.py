@@ -15,8 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bench import heartbeat
 from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
 from bench.errors import CorpusError
+from bench.hub import chain, why_refused
 from bench.languages import did_you_mean
 from bench.read_files import expand, file_sha256, table_rows
 from bench.rows import Reading, Row, columns_of, no_column
@@ -88,7 +90,6 @@ def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
     import datasets
 
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity_error()
     arguments: dict[str, Any] = {
         "path": _path(entry, folder),
         "name": entry.config_of(key),
@@ -158,6 +159,7 @@ def _stream(builder: Any, split: str, entry: HuggingFaceCorpus) -> Any:
     if entry.streaming:
         stream = builder.as_streaming_dataset(split=split)
     else:
+        heartbeat.at("download")
         builder.download_and_prepare()
         stream = builder.as_dataset(split=split)
     known = stream.column_names
@@ -180,6 +182,7 @@ def _rows(
         number = 0
         with _in_words(entry, key, folder):
             for table in stream.iter(batch_size=1000):
+                heartbeat.at("rows")
                 _check_columns(entry, table.column_names, split)
                 for row in table_rows(table, entry, split, number):
                     yield _empty_is_missing(row) if _is_csv(entry, stream) else row
@@ -255,7 +258,7 @@ def _in_words(entry: HuggingFaceCorpus, key: str, folder: Path) -> Iterator[None
 
 
 def _explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) -> str:
-    text = " ".join(str(one) for one in _chain(exc))
+    text = " ".join(str(one) for one in chain(exc))
     name = f"data set {entry.path!r}"
     if "scripts are no longer supported" in text:
         return f"{name} is made by a loading script; {NO_SCRIPTS}"
@@ -265,19 +268,15 @@ def _explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) -
         return bad
     if (config := _config_problem(text, entry, key)) is not None:
         return config
-    if (access := _access_problem(text, exc, name, entry)) is not None:
-        return access
     if "Couldn't cast" in text:
         return _cast_problem(text, name, entry)
+    if (refused := why_refused(exc, entry.revision)) is not None:
+        return f"{name} {refused}"
+    if (none := _no_files(text, name)) is not None:
+        return none
     if "bool' is not iterable" in text:
         return f"the card (README.md) of {name} names a config without quotes, such as no; {_QUOTE}"
     return f"{name} cannot be read: {type(exc).__name__}: {exc}"
-
-
-def _chain(exc: BaseException | None) -> Iterator[BaseException]:
-    while exc is not None:
-        yield exc
-        exc = exc.__cause__ or exc.__context__
 
 
 def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None:
@@ -299,49 +298,12 @@ def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None
     )
 
 
-def _access_problem(text: str, exc: Exception, name: str, entry: HuggingFaceCorpus) -> str | None:
-    status = next(
-        (
-            code
-            for e in _chain(exc)
-            if (code := getattr(getattr(e, "response", None), "status_code", None))
-        ),
-        None,
-    )
-    gated = "gated dataset" in text
-    if (gated and "must be authenticated" in text) or status == 401:
-        return (
-            f"{name} needs a login: accept its terms on its page on the Hub, then run `hf auth login` "
-            "or set HF_TOKEN"
-        )
-    if gated or status == 403:
-        return (
-            f"{name} needs access to be granted: you are logged in, but its owner has not let you in; "
-            "ask for access on its page on the Hub"
-        )
-    if "Revision " in text and "doesn't exist" in text:
-        return (
-            f"{name} has no revision {entry.revision!r}; see the branches and commits on its page"
-        )
-    if "doesn't exist on the Hub" in text or status == 404:
-        return (
-            f"{name} does not exist on the Hub, or is private and your login does not see it; "
-            "check the spelling (owner/name), or the folder if it is a local one"
-        )
-    unreachable = isinstance(exc, ConnectionError | TimeoutError) or "Couldn't reach" in text
-    if unreachable or any(type(e).__name__ in _NETWORK for e in _chain(exc)):
-        return (
-            f"{name} cannot be reached: no answer from the Hub; check the network, or use a local "
-            "folder or `source: files` (HF_HUB_OFFLINE=1 fails at once instead of trying again)"
-        )
+def _no_files(text: str, name: str) -> str | None:
     if "Couldn't find any data file" in text or "No (supported) data files" in text:
         return (
             f"{name} has no data files that `datasets` can read; check `data_dir` and `data_files`"
         )
     return None
-
-
-_NETWORK = {"ConnectError", "ConnectTimeout", "ReadTimeout", "OfflineModeIsEnabled"}
 
 
 def _cast_problem(text: str, name: str, entry: HuggingFaceCorpus) -> str:

@@ -8,34 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
+import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bench.digest import TableDigest
 from bench.errors import ResultsError
 from bench.model import Finding, Measurement
-from bench.tally import (
-    COLUMNS,
-    LOSS_CAUSES,
-    ROUND_TRIP,
-    WORD_COLUMNS,
-    Cell,
-    CellKey,
-    Tallies,
-    Tally,
-)
+from bench.tally import LOSS_CAUSES, CellKey, Tallies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +70,7 @@ FINDINGS = pa.schema(
     ]
 )
 
-_COUNTS = (
+COUNTS = (
     "bytes",
     "characters",
     "graphemes",
@@ -100,7 +91,7 @@ DOCUMENTS = pa.schema(
     [
         ("language", pa.string()),
         ("document_id", pa.string()),
-        *((name, pa.int64()) for name in _COUNTS),
+        *((name, pa.int64()) for name in COUNTS),
         ("round_trip", pa.string()),
         ("ids_hash", pa.uint64()),
         ("ids", pa.list_(pa.uint32())),
@@ -117,18 +108,26 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
     Raises `ResultsError` when the disk is full or the folder cannot be written.
     """
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to, renamed at the end; errors as in `write_whole`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+        yield temporary
         temporary.replace(path)
     except OSError as exc:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise ResultsError(
             f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
             "folder with --output, then run the same command again: finished cells are kept"
         ) from exc
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -139,14 +138,23 @@ def write_json(path: Path, value: Any) -> None:
     )
 
 
-def write_parquet(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file whole."""
-    sink = io.BytesIO()
+def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
+    """Write a Parquet file whole, one row group for each table; return the digest of its values."""
+    tables = iter([tables] if isinstance(tables, pa.Table) else tables)
+    first = next(tables)
+    digest = TableDigest(first.schema)
     repeating = [
-        f.name for f in table.schema if pa.types.is_string(f.type) and f.name != "document_id"
+        f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
     ]
-    pq.write_table(table, sink, compression="zstd", compression_level=1, use_dictionary=repeating)
-    write_whole(path, sink.getvalue())
+    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": repeating}
+    with (
+        whole_file(path) as temporary,
+        pq.ParquetWriter(temporary, first.schema, **options) as writer,
+    ):
+        for table in itertools.chain([first], tables):
+            digest.add(table)
+            writer.write_table(table)
+    return digest.hexdigest()
 
 
 def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> list[dict[str, Any]]:
@@ -221,40 +229,6 @@ def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     return rows
 
 
-def documents_table(cells: Sequence[Cell], tallies: Tallies) -> pa.Table:
-    """Return one row per document of one tokenizer on one corpus; null where words are undefined."""
-    tables = [_cell_documents(cell, tallies) for cell in cells if cell.tally.n]
-    return pa.concat_tables(tables) if tables else DOCUMENTS.empty_table()
-
-
-def _cell_documents(cell: Cell, tallies: Tallies) -> pa.Table:
-    facts, tally = tallies.facts(cell.key), cell.tally
-    names = pa.array(facts.document_ids, pa.string()).take(pa.array(tally.rows))
-    columns: dict[str, pa.Array] = {
-        "language": pa.repeat(pa.scalar(cell.key.language), tally.n),
-        "document_id": names,
-        "round_trip": pa.array(ROUND_TRIP).take(pa.array(tally.documents["round_trip"])),
-        "ids_hash": pa.array(tally.ids_hash),
-        "ids": _ids_array(tally),
-    }
-    for name in _COUNTS:
-        undefined = name in WORD_COLUMNS and facts.words_reason is not None
-        columns[name] = (
-            pa.nulls(tally.n, pa.int64()) if undefined else pa.array(tally.documents[name])
-        )
-    return pa.Table.from_arrays([columns[f.name] for f in DOCUMENTS], schema=DOCUMENTS)
-
-
-def _ids_array(tally: Tally) -> pa.Array:
-    kind = pa.list_(pa.uint32())
-    if tally.ids is None:
-        return pa.nulls(tally.n, kind)
-    offsets = np.zeros(tally.n + 1, np.int32)
-    np.cumsum([len(ids) for ids in tally.ids], out=offsets[1:])
-    flat = np.concatenate(tally.ids) if tally.ids else np.zeros(0, np.uint32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat, pa.uint32()))
-
-
 def cell_path(folder: Path, key: CellKey) -> Path:
     """Return where a run folder keeps the counts of a cell.
 
@@ -263,141 +237,6 @@ def cell_path(folder: Path, key: CellKey) -> Path:
     plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#-]{0,79}", key.language)
     name = key.language if plain else hashlib.sha256(key.language.encode()).hexdigest()[:32]
     return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
-
-
-def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
-    """Store a finished cell: a checksum, a JSON header, then its arrays as they lie in memory.
-
-    The file is private to a run folder and read on the machine that wrote it.
-    """
-    arrays = _arrays_of(cell.tally)
-    header = {
-        **identity,
-        "status": cell.status,
-        "detail": cell.detail,
-        "failed_rows": list(cell.tally.failed_rows),
-        "findings": finding_rows(cell.tally.findings),
-        "arrays": {name: [values.dtype.str, len(values)] for name, values in arrays.items()},
-    }
-    head = json.dumps(header).encode()
-    parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
-    payload = b"".join(parts)
-    write_whole(path, hashlib.sha256(payload).digest() + payload)
-
-
-def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "rows": tally.rows,
-        **{name: values for name, values in tally.documents.items() if values.any()},
-        "ids_hash": tally.ids_hash,
-        "histogram_ids": tally.histogram_ids,
-        "histogram_counts": tally.histogram_counts,
-    }
-    if tally.ids is not None:
-        arrays["ids_lengths"] = np.array([len(ids) for ids in tally.ids], np.int64)
-        arrays["ids"] = np.concatenate([np.zeros(0, np.uint32), *tally.ids])
-    return arrays
-
-
-def _open_cell(path: Path) -> tuple[memoryview, dict[str, Any], int] | None:
-    """Return a stored cell's bytes, header and where its arrays start; None where damaged."""
-    try:
-        data = memoryview(path.read_bytes())
-    except OSError:
-        return None
-    payload = data[32:]
-    if hashlib.sha256(payload).digest() != data[:32]:
-        return None
-    start = 8 + int.from_bytes(payload[:8], "little")
-    return payload, json.loads(bytes(payload[8:start])), start
-
-
-def failed_rows_of(path: Path) -> list[int]:
-    """Return the rows of a stored cell that could not be counted."""
-    opened = _open_cell(path)
-    return [] if opened is None else list(opened[1]["failed_rows"])
-
-
-def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | None:
-    """Return a stored cell, or None when it is missing, damaged or of other inputs."""
-    opened = _open_cell(path)
-    if opened is None:
-        return None
-    payload, header, start = opened
-    if any(header.get(name) != value for name, value in identity.items()):
-        return None
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, (dtype, length) in header["arrays"].items():
-        arrays[name] = np.frombuffer(payload, dtype, length, start)
-        start += arrays[name].nbytes
-    kept = None
-    if "ids" in arrays:
-        kept = tuple(np.split(arrays["ids"], np.cumsum(arrays["ids_lengths"])[:-1]))
-    findings = [Finding(**{**row, "data": json.loads(row["data"])}) for row in header["findings"]]
-    zeros = np.zeros(len(arrays["rows"]), np.int64)  # columns without any count are not stored
-    return Cell(
-        key=key,
-        status=header["status"],
-        detail=header["detail"],
-        tally=Tally(
-            rows=arrays["rows"],
-            documents={name: arrays.get(name, zeros) for name in COLUMNS},
-            ids_hash=arrays["ids_hash"],
-            histogram_ids=arrays["histogram_ids"],
-            histogram_counts=arrays["histogram_counts"],
-            ids=kept if len(arrays["rows"]) or kept is None else (),
-            findings=tuple(findings),
-            failed_rows=tuple(header["failed_rows"]),
-        ),
-    )
-
-
-def digest_of(tables: Mapping[str, pa.Table]) -> str:
-    """Return one SHA-256 over the values of several tables, whatever file format holds them."""
-    digest = hashlib.sha256()
-    for name in sorted(tables):
-        for field, column in zip(tables[name].schema, tables[name].columns, strict=True):
-            digest.update(
-                f"{name}\x1f{field.name}\x1f{_type_name(field.type)}\x1f{len(column)}\x1f".encode()
-            )
-            digest.update(_column_sha256(column.combine_chunks()))
-    return digest.hexdigest()
-
-
-def _type_name(kind: pa.DataType) -> str:
-    # Parquet calls the inside of a list `element`, Arrow calls it `item`
-    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
-
-
-def _column_sha256(column: pa.Array) -> bytes:
-    digest = hashlib.sha256(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
-    if _is_text(column.type) or pa.types.is_list(column.type):
-        lengths = (
-            pc.binary_length(column) if _is_text(column.type) else pc.list_value_length(column)
-        )
-        digest.update(
-            pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
-        )
-    if _is_text(column.type):
-        digest.update(_text_bytes(column.drop_null()))
-    elif pa.types.is_list(column.type):
-        digest.update(column.drop_null().flatten().to_numpy(zero_copy_only=False).tobytes())
-    else:
-        digest.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
-    return digest.digest()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
-
-
-def _text_bytes(column: pa.Array) -> memoryview:
-    """Return all texts of a column, one after the other, without making Python strings."""
-    if not len(column):
-        return memoryview(b"")
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    return memoryview(data)[int(ends[0]) : int(ends[-1])] if data else memoryview(b"")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from bench.config import Config, TrainEntry
 from bench.contents import CONTENTS, Contents, read_contents
 from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Counting, Progress
+from bench.digest import digest_of
+from bench.documents import documents_tables
 from bench.environment import Stopwatch, describe, library_versions, peak_bytes
 from bench.errors import InputError, Refusal, TokbenchError
 from bench.examine import Examination, examine
@@ -37,8 +39,6 @@ from bench.results import (
     MEASUREMENTS,
     SCHEMA_VERSION,
     Results,
-    digest_of,
-    documents_table,
     finding_rows,
     load_results,
     measurement_rows,
@@ -162,9 +162,9 @@ class _Inputs:
         found: dict[tuple[str, str], Slice] = {}
         for name, futures in asked.items():
             mine: dict[str, Slice] = {}
-            for language, future in futures.items():
-                self._take(name, language, future.result(), mine)
-            with self.watch.section("corpus"):
+            with self.watch.section("corpus"):  # also of what was read in this very process
+                for language, future in futures.items():
+                    self._take(name, language, future.result(), mine)
                 self._check_parallel(name, self.config.run.corpora[name], mine)
             found |= {(name, language): part for language, part in mine.items()}
         return found
@@ -347,7 +347,7 @@ def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
         parallel=meta.parallel,
         pivot=meta.pivot,
         sha256=meta.sha256,
-        document_ids=tuple(part.document_ids()),
+        document_ids=part.ids,
         clusters=None if clusters is None else tuple(c or "" for c in clusters),
         words_reason=meta.words_reason,
         parallel_refusal=refusal,
@@ -471,21 +471,20 @@ def _write(
     samples: Sequence[Sample],
     vocabularies: Mapping[str, pa.Table],
 ) -> None:
-    tables = {
+    tables: dict[str, pa.Table | Iterable[pa.Table]] = {
         "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
         "findings.parquet": table_of(finding_rows(findings), FINDINGS),
         **_documents(tallies),
         **vocabularies,
     }
-    for name, table in tables.items():
-        write_parquet(folder / name, table)
+    digests = {name: write_parquet(folder / name, table) for name, table in tables.items()}
     if noisy or samples:
         rows = measurement_rows(noisy, tallies)
         write_parquet(folder / "throughput.parquet", table_of(rows, MEASUREMENTS))
         write_parquet(
             folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples])
         )
-    write_json(folder / "run.json", _run_json(config, plan, tallies, slices, tables))
+    write_json(folder / "run.json", _run_json(config, plan, tallies, slices, digest_of(digests)))
 
 
 def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
@@ -499,12 +498,12 @@ def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
     }
 
 
-def _documents(tallies: Tallies) -> dict[str, pa.Table]:
+def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in tallies.counted():
         groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)
     return {
-        f"documents/{tokenizer}@{corpus}.parquet": documents_table(cells, tallies)
+        f"documents/{tokenizer}@{corpus}.parquet": documents_tables(cells, tallies)
         for (tokenizer, corpus), cells in groups.items()
     }
 
@@ -514,7 +513,7 @@ def _run_json(
     plan: Plan,
     tallies: Tallies,
     slices: Mapping[tuple[str, str], Slice],
-    tables: Mapping[str, pa.Table],
+    digest: str,
 ) -> dict[str, Any]:
     corpora: dict[str, dict[str, Any]] = {}
     for (corpus, language), part in slices.items():
@@ -547,7 +546,7 @@ def _run_json(
             {**cell.key._asdict(), "status": cell.status, "n": cell.tally.n, "detail": cell.detail}
             for cell in tallies.cells.values()
         ],
-        "digest": digest_of(tables),
+        "digest": digest,
     }
 
 

@@ -7,6 +7,7 @@ held in memory a batch at a time; joined rows are one document, which is held wh
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from bench import heartbeat, read_files, read_hub, sampling, segment
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
@@ -230,14 +232,16 @@ def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _C
 
 
 def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) -> Iterator[Any]:
-    seen: set[str] = set()
+    hashes: list[npt.NDArray[np.uint64]] = []
     for chunk in _chunks(_final(staged, entry)):
-        _refuse_doubles(chunk, seen, entry)
+        if entry.id is not None:  # row numbers cannot occur twice
+            hashes.append(_hashes(chunk))
         texts = [row.text for row in chunk]
         with watch.section("words"):
             words = _word_columns(texts) if with_words else _no_words(len(texts))
             graphemes = segment.grapheme_counts(texts)
         yield _batch(chunk, graphemes, words)
+    _refuse_doubles(staged, hashes, entry)
 
 
 def _taken(path: Path, rows: IntArray) -> Iterator[Any]:
@@ -258,8 +262,18 @@ def _why_no_words(staged: _Staged, entry: Corpus) -> str | None:
     return letters.why_no_words()
 
 
-def _refuse_doubles(rows: list[Document], seen: set[str], entry: Corpus) -> None:
-    for row in rows:
+def _hashes(rows: list[Document]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits of each id: ids of a corpus of any size are not held in memory."""
+    digests = (hashlib.blake2b(row.id.encode(), digest_size=8).digest() for row in rows)
+    return np.frombuffer(b"".join(digests), np.uint64)
+
+
+def _refuse_doubles(staged: _Staged, hashes: list[npt.NDArray[np.uint64]], entry: Corpus) -> None:
+    ordered = np.sort(np.concatenate(hashes)) if hashes else np.zeros(0, np.uint64)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return
+    seen: set[str] = set()
+    for row in _kept_rows(staged):
         if row.id in seen:
             raise CorpusError(
                 f"id {row.id!r} occurs twice (again in {row.part}, column {entry.id!r}); ids must be "

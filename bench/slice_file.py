@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,12 @@ FORMAT = 2
 """Version of the file's layout; a change of it makes all slices be built again."""
 
 METADATA_KEY = b"tokbench"
+
+MAPPED_BYTES = 64 * 2**20
+"""Size of a file up to which it is mapped, and above which batches are read one by one."""
+
+LARGE = 65_536
+"""Documents above which ids are not held in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,19 +155,31 @@ class Slice:
     path: Path
     meta: SliceMeta
 
-    def batches(self, first: int = 0, stop: int | None = None) -> Iterator[SliceBatch]:
-        """Yield documents in order, a batch at a time: all, or batches ``first:stop`` only."""
-        first_row = 0
-        for number, batch in enumerate(record_batches(self.path)):
-            if stop is not None and number >= stop:
-                return
-            if number >= first:
-                yield _slice_batch(batch, first_row)
+    def batches(
+        self, first: int = 0, stop: int | None = None, first_row: int = 0
+    ) -> Iterator[SliceBatch]:
+        """Yield documents in order, a batch at a time: all, or batches ``first:stop`` only.
+
+        `first_row` is the row that batch `first` starts with.
+        """
+        for batch in record_batches(self.path, first, stop):
+            yield _slice_batch(batch, first_row)
             first_row += batch.num_rows
 
-    def n_batches(self) -> int:
-        """How many batches its documents lie in."""
-        return sum(1 for _ in record_batches(self.path))
+    def batch_rows(self) -> list[int]:
+        """Return how many documents each batch holds."""
+        import pyarrow as pa
+
+        with pa.memory_map(str(self.path)) as file:  # of each batch only its head is touched
+            reader = pa.ipc.open_file(file)
+            return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """All ids in order; those of a large slice stay in its file."""
+        if self.meta.documents <= LARGE:
+            return self.document_ids()
+        return StoredIds(self)
 
     def document_ids(self) -> list[str]:
         """Return all ids in order."""
@@ -192,6 +210,39 @@ class Slice:
             for batch in record_batches(self.path)
         ]
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+
+class StoredIds(Sequence[str]):
+    """The ids of a large slice, read from its file when asked for, a batch at a time."""
+
+    def __init__(self, slice_: Slice) -> None:
+        self._slice = slice_
+        self._ends = np.cumsum(slice_.batch_rows())
+        self._batch: tuple[int, list[str]] = (-1, [])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: builtins.slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | builtins.slice) -> str | list[str]:
+        if isinstance(index, builtins.slice):
+            return [self._get(i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self._get(index % len(self))
+
+    def _get(self, index: int) -> str:
+        number = int(np.searchsorted(self._ends, index, side="right"))
+        if self._batch[0] != number:
+            (batch,) = record_batches(self._slice.path, number, number + 1)
+            self._batch = number, batch.column("id").to_pylist()
+        held = self._batch[1]
+        return held[index - int(self._ends[number]) + len(held)]
 
 
 def open_slice(path: Path) -> Slice:
@@ -244,11 +295,13 @@ def _as_bytes(batch: Any, name: str) -> list[bytes]:
 def _open(path: Path) -> Any:
     import pyarrow as pa
 
-    return pa.ipc.open_file(pa.memory_map(str(path)))
+    # pages of a mapped file count as memory of each process until the system needs them
+    small = path.stat().st_size <= MAPPED_BYTES
+    return pa.ipc.open_file((pa.memory_map if small else pa.OSFile)(str(path)))
 
 
-def record_batches(path: Path) -> Iterator[Any]:
-    """Yield the Arrow record batches of a slice, mapped and not copied."""
+def record_batches(path: Path, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+    """Yield the Arrow record batches of a slice, those of a small one mapped and not copied."""
     import pyarrow as pa
 
     try:
@@ -257,7 +310,8 @@ def record_batches(path: Path) -> Iterator[Any]:
         raise CorpusError(
             f"the slice {path.name} is gone or damaged; run again and it is built anew"
         ) from exc
-    for i in range(reader.num_record_batches):
+    n = reader.num_record_batches
+    for i in range(first, n if stop is None else min(stop, n)):
         yield reader.get_batch(i)
 
 

@@ -7,7 +7,7 @@ as one pass. Metrics are pure functions of tallies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -75,6 +75,11 @@ class Tally:
         """Documents counted."""
         return len(self.rows)
 
+    def parts(self) -> Iterator[Tally]:
+        """Yield tallies that together are this one, each small enough to be held in memory."""
+        if self.n:
+            yield self
+
     def total(self, column: str) -> int:
         """Sum of one column over all documents."""
         return int(self.documents[column].sum())
@@ -95,7 +100,7 @@ def merge(parts: Sequence[Tally]) -> Tally:
         return empty_tally()
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows, kind="stable")
-    ids, counts = _merge_histograms(parts)
+    ids, counts = merge_histograms([(p.histogram_ids, p.histogram_counts) for p in parts])
     kept: tuple[npt.NDArray[np.uint32], ...] | None = None
     if all(part.ids is not None for part in parts):
         flat = [ids_ for part in parts for ids_ in part.ids or ()]
@@ -109,16 +114,31 @@ def merge(parts: Sequence[Tally]) -> Tally:
         histogram_ids=ids,
         histogram_counts=counts,
         ids=kept,
-        findings=tuple(finding for part in parts for finding in part.findings),
+        findings=first_of_each(finding for part in parts for finding in part.findings),
         failed_rows=tuple(sorted(row for part in parts for row in part.failed_rows)),
     )
 
 
-def _merge_histograms(parts: Sequence[Tally]) -> tuple[IntArray, IntArray]:
+def first_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Keep every failure and the first witness of each class."""
+    kept: dict[object, Finding] = {}
+    for finding in findings:
+        what = finding.document_id if finding.kind == "failure" else finding.data.get("class")
+        kept.setdefault((finding.kind, what), finding)
+    return tuple(kept.values())
+
+
+def merge_histograms(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """Return distinct ids, sorted, and their counts over all parts.
+
+    >>> one, two = (np.array([3, 5]), np.array([1, 2])), (np.array([5]), np.array([4]))
+    >>> [values.tolist() for values in merge_histograms([one, two])]
+    [[3, 5], [1, 6]]
+    """
     if len(parts) == 1:
-        return parts[0].histogram_ids, parts[0].histogram_counts
-    ids = np.concatenate([part.histogram_ids for part in parts])
-    counts = np.concatenate([part.histogram_counts for part in parts])
+        return parts[0]
+    ids = np.concatenate([ids for ids, _ in parts])
+    counts = np.concatenate([counts for _, counts in parts])
     distinct, place = np.unique(ids, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
     np.add.at(total, place, counts)
@@ -166,7 +186,7 @@ class CorpusFacts:
     parallel: bool
     pivot: str | None
     sha256: str
-    document_ids: tuple[str, ...]
+    document_ids: Sequence[str]
     clusters: tuple[str, ...] | None
     words_reason: str | None
     """Why words are undefined here, None where they are defined."""

@@ -16,15 +16,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import heartbeat
+from bench.cells import read_cell, write_cell
 from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
 from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
 from bench.errors import ResultsError, TokbenchError
+from bench.hub import be_patient
 from bench.limits import Limits
 from bench.loading import TokenizerSource, library_failures
-from bench.model import Finding, Tokenizer
+from bench.model import Tokenizer
 from bench.pool import Loss, Settle, TryAgain
-from bench.results import read_cell, write_cell
 from bench.slices import Slice, SliceBatch
 from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
 from bench.vocabulary_table import keep_vocabulary
@@ -46,6 +47,8 @@ class CellTask:
     first: int = 0
     stop: int | None = None
     """Record batches ``first:stop`` of the slice."""
+    first_row: int = 0
+    """Row that the first of these batches starts with."""
     careful: frozenset[int] = frozenset()
     """Batches to walk document by document."""
     lost_rows: Mapping[int, str] = field(default_factory=dict)
@@ -107,7 +110,8 @@ class CellOutcome:
 
 def parts_of(task: CellTask) -> list[CellTask]:
     """Cut a cell into parts that are counted apart and merged, each with a file of its own."""
-    n = task.slice.n_batches()
+    rows = task.slice.batch_rows()
+    n = len(rows)
     if n <= PART_BATCHES:
         return [task]
     return [
@@ -115,6 +119,7 @@ def parts_of(task: CellTask) -> list[CellTask]:
             task,
             first=first,
             stop=min(first + PART_BATCHES, n),
+            first_row=sum(rows[:first]),
             path=task.path.with_suffix(f".{first:06}.cell"),
         )
         for first in range(0, n, PART_BATCHES)
@@ -213,6 +218,7 @@ def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
     if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
         heartbeat.at("load", seconds=task.limits.load_seconds)
+        be_patient(task.limits.hub_seconds)
         tokenizer: Tokenizer | TokbenchError
         try:
             with watch.section("load"), library_failures(source.key, "say what its ids are"):
@@ -259,7 +265,7 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
     parts: list[Tally] = []
     seconds = task.limits.seconds
     with watch.section("corpus"):
-        batches = enumerate(task.slice.batches(task.first, task.stop), task.first)
+        batches = enumerate(task.slice.batches(task.first, task.stop, task.first_row), task.first)
     while True:
         with watch.section("corpus"):
             number, batch = next(batches, (0, None))
@@ -273,7 +279,12 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
             parts.append(counter.count(batch))
     heartbeat.at("write", seconds=seconds)
     tally = merge(parts)
-    return replace(tally, findings=_first_of_each(tally.findings, task.key))
+    key = task.key
+    named = (
+        replace(f, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language)
+        for f in tally.findings
+    )
+    return replace(tally, findings=tuple(named))
 
 
 def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[Tally]:
@@ -287,13 +298,8 @@ def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> I
             yield counter.count(batch.part(i, i + 1))
 
 
-def whole_cell(key: CellKey, parts: Sequence[Tally]) -> Cell:
-    """Merge the parts of a cell and judge how it went."""
-    tally = merge(parts)
-    return _judged(key, replace(tally, findings=_first_of_each(tally.findings, key)))
-
-
-def _judged(key: CellKey, tally: Tally) -> Cell:
+def judged(key: CellKey, tally: Tally) -> Cell:
+    """Return a cell with the status that its tally deserves."""
     n_failed = len(tally.failed_rows)
     if not n_failed and not tally.n:
         return Cell(key=key, status="skipped", tally=tally, detail="the corpus has no documents")
@@ -305,15 +311,3 @@ def _judged(key: CellKey, tally: Tally) -> Cell:
         f"{failure.message}"
     )
     return Cell(key=key, status="partial" if tally.n else "failed", tally=tally, detail=detail)
-
-
-def _first_of_each(findings: Iterable[Finding], key: CellKey) -> tuple[Finding, ...]:
-    """Keep every failure and the first witness of each class, and say which cell they are of."""
-    kept: dict[object, Finding] = {}
-    for finding in findings:
-        what = finding.document_id if finding.kind == "failure" else finding.data.get("class")
-        kept.setdefault((finding.kind, what), finding)
-    return tuple(
-        replace(f, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language)
-        for f in kept.values()
-    )

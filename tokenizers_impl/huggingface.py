@@ -57,6 +57,10 @@ class HuggingFace(TokenizerPlugin):
     def _is_vocab(self) -> bool:
         return self.file is not None and self.file.endswith(".txt")
 
+    def repository(self, context: LoadContext) -> str | None:
+        """Return the repository of the Hub, where it is one."""
+        return self.hub
+
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
         """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""
         if self._is_vocab:

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.cells import read_cell, write_cell
+from bench.digest import digest_of
 from bench.errors import ResultsError
 from bench.model import Finding
 from bench.results import (
@@ -21,11 +23,8 @@ from bench.results import (
     FINDINGS,
     MEASUREMENTS,
     cell_path,
-    digest_of,
     load_results,
-    read_cell,
     table_of,
-    write_cell,
     write_json,
     write_whole,
 )

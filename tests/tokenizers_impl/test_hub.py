@@ -53,9 +53,9 @@ def message(endpoint: str, home: Path, offline: str = "0") -> str:
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
-        ("forbidden", "is gated: ask for access"),
-        ("gated", "is gated: ask for access"),
-        ("missing", "does not exist, or is private"),
+        ("forbidden", "needs access to be granted"),
+        ("gated", "needs a login"),
+        ("missing", "does not exist on the Hub, or is private"),
     ],
 )
 def test_what_the_hub_refuses_is_said(cases: Path, tmp_path: Path, mode: str, said: str) -> None:

@@ -14,6 +14,7 @@ from bench import runner
 from bench.config import load_config
 from bench.console import Progress
 from bench.environment import Stopwatch
+from bench.executors import executor
 from bench.results import Results
 
 TEXTS = {"en": ["the cat", "the mat"], "de": ["der hut"]}
@@ -70,11 +71,19 @@ def write_config(tmp_path: Path) -> Write:
 def measure_bpe(write_config: Write, tmp_path: Path) -> MeasureBpe:
     """Run a config made of keyword arguments; ids are kept unless told otherwise."""
 
-    def run(output: str = "runs", *, keep_ids: bool = True, **options: Any) -> Results:
+    def run(
+        output: str = "runs", *, keep_ids: bool = True, jobs: int = 0, **options: Any
+    ) -> Results:
         extra = {"reports": [], "keep_ids": keep_ids, **options.pop("extra", {})}
         config = load_config(write_config(extra=extra, **options))
-        return runner.run(
-            config, output=tmp_path / output, progress=Progress(quiet=True), watch=Stopwatch()
-        ).results
+        progress = Progress(quiet=True)
+        with executor(jobs, progress) as workers:
+            return runner.run(
+                config,
+                output=tmp_path / output,
+                progress=progress,
+                watch=Stopwatch(),
+                executor=workers,
+            ).results
 
     return run

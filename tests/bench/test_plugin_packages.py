@@ -1,0 +1,86 @@
+"""A package of somebody else adds a tokenizer, a suite and a report; a broken one is named."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.results import load_results
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "tokbench-chunks"
+
+Tokbench = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example package, built and installed into a folder of its own."""
+    folder = tmp_path_factory.mktemp("installed")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
+    command = [sys.executable, "-m", "pip", "install", *options, str(folder), str(EXAMPLE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        pytest.skip(f"hatchling is not here to build it: {done.stderr[-200:]}")
+    page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    (config,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (folder / "plugged.yaml").write_text(config, encoding="utf-8")
+    return folder
+
+
+def test_the_config_of_its_page_runs(installed: Path, tokbench: Tokbench) -> None:
+    done = tokbench(installed, "run", "plugged.yaml", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    results = load_results(installed / "runs" / "plugged-1")
+    (row,) = results.measurements.to_pylist()
+    assert (row["metric"], row["tokenizer"]) == ("longest_document", "chunks")
+    assert (results.folder / "one_line.txt").read_text(encoding="utf-8") == "1 values\n"
+
+
+def test_its_options_are_in_the_schema_the_lists_and_the_messages(
+    installed: Path, tokbench: Tokbench
+) -> None:
+    schema = json.loads(tokbench(installed, "schema").stdout)
+    kinds = schema["properties"]["tokenizers"]["additionalProperties"]["anyOf"]
+    (mine,) = (kind for kind in kinds if kind["properties"].get("type") == {"const": "chunks"})
+    assert mine["properties"]["size"]["maximum"] == 2
+    assert "longest_document" in tokbench(installed, "list", "metrics").stdout
+    wrong = tokbench(installed, "validate", "plugged.yaml", "--set", "tokenizers.chunks.size=3")
+    assert wrong.returncode == 2
+    assert "tokenizers.chunks.size: Input should be less than or equal to 2, got 3" in wrong.stderr
+
+
+@pytest.fixture
+def broken(tmp_path: Path, make_plugin: Any) -> Path:
+    """A package whose module cannot be imported, beside a config that does without it."""
+    entries = {"tokbench.tokenizers": {"bad": "Bad"}, "tokbench.suites": {"bad_suite": "Bad"}}
+    make_plugin(tmp_path, "broken", "import nothing_of_that_name", entries)
+    sentences = {"source": "builtin", "dataset": "sentences", "languages": ["eng_Latn"]}
+    for name, kind in (("fine", "utf8_bytes"), ("needs", "bad")):
+        config = {"name": name, "corpora": {"s": sentences}, "tokenizers": {"t": {"type": kind}}}
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_broken_plug_in_is_a_warning_that_names_it(broken: Path, tokbench: Tokbench) -> None:
+    assert tokbench(broken, "validate", "fine.yaml").returncode == 0
+    for command in (["schema"], ["list", "metrics"]):
+        done = tokbench(broken, *command)
+        assert done.returncode == 0, done.stderr
+        assert "warning: plug-in 'bad" in done.stderr
+    assert "bad" in tokbench(broken, "list", "tokenizers").stdout
+    doctor = tokbench(broken, "doctor", "--offline")
+    assert doctor.returncode == 3
+    assert "plug-in 'bad' (broken:Bad, tokbench.tokenizers) cannot be imported" in doctor.stdout
+
+
+def test_a_broken_plug_in_that_a_config_needs_is_an_error(broken: Path, tokbench: Tokbench) -> None:
+    done = tokbench(broken, "validate", "needs.yaml")
+    assert done.returncode == 2
+    assert "No module named 'nothing_of_that_name'; fix or uninstall the package" in done.stderr

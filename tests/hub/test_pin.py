@@ -1,0 +1,74 @@
+"""`tokbench pin` against a Hub of the tests' own, and a run that one data set cannot stop."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stub_hub import COMMIT, parquet
+
+from bench.results import load_results
+
+CONFIG = """\
+# a comment that stays
+name: mixed
+corpora:
+  ours: {source: builtin, dataset: sentences, languages: [eng_Latn]}
+  theirs:
+    source: huggingface
+    path: owner/texts  # on the Hub
+    language: eng_Latn
+  gone: {source: huggingface, path: owner/gone, language: eng_Latn}
+tokenizers:
+  bytes: {type: utf8_bytes}
+suites: [efficiency]
+reports: []
+"""
+
+
+@pytest.fixture
+def tokbench(hub, environment, tmp_path):
+    hub.add("datasets/owner/texts", {"data/train.parquet": parquet("one", "two")})
+    (tmp_path / "mixed.yaml").write_text(CONFIG, encoding="utf-8")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.cli", *arguments],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240,
+        )  # fmt: skip
+        assert environment["HF_TOKEN"] not in done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_pin_writes_commits_and_tells_what_it_cannot(tokbench, tmp_path: Path) -> None:
+    done = tokbench("pin", "mixed.yaml")
+    assert (done.returncode, done.stdout) == (3, f"corpora.theirs: {COMMIT}\n")
+    assert "corpora.gone: owner/gone does not exist on the Hub, or is private" in done.stderr
+    text = (tmp_path / "mixed.yaml").read_text(encoding="utf-8")
+    line = "    path: owner/texts  # on the Hub\n"
+    assert text == CONFIG.replace(line, f"{line}    revision: {COMMIT}\n")
+
+
+def test_a_data_set_that_is_not_there_costs_its_cells(
+    tokbench, environment, tmp_path: Path
+) -> None:
+    done = tokbench("run", "mixed.yaml", "--jobs", "1")
+    assert done.returncode == 3, done.stderr
+    cells = load_results(tmp_path / "runs" / "mixed-1").run["cells"]
+    assert {c["corpus"]: c["status"] for c in cells} == {
+        "ours": "ok", "theirs": "ok", "gone": "failed",
+    }  # fmt: skip
+    for path in (tmp_path / "runs").rglob("*"):
+        assert path.is_dir() or environment["HF_TOKEN"].encode() not in path.read_bytes()
+
+
+def test_validate_warns_of_open_revisions(tokbench) -> None:
+    done = tokbench("validate", "mixed.yaml")
+    assert done.returncode == 0
+    assert "warning: corpora.theirs: owner/texts with no revision may change" in done.stderr
+    assert json.dumps(done.stdout)  # nothing else goes to stdout than the verdict
