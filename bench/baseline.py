@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from bench.errors import ResultsError, UsageError
+from bench.gate import Gate
 from bench.results import SCHEMA_VERSION, Results, write_whole
 from bench.snapshot import (
     Key,
@@ -29,7 +30,7 @@ SUFFIX = ".baseline.json"
 
 
 def save(results: Results, path: Path) -> Snapshot:
-    """Write the baseline of a finished run.
+    """Write the baseline of a finished run: what the gate of its config looks at.
 
     Raises `ResultsError` when a cell of the run is not ok: a baseline must not leave out what it
     is meant to guard.
@@ -42,8 +43,20 @@ def save(results: Results, path: Path) -> Snapshot:
             f"{' × '.join(cell)}: {reason}; a baseline of this run would never guard them: repair "
             "the run or take those cells out of its config"
         )
-    write_whole(path, render(snapshot))
-    return snapshot
+    gate = Gate.model_validate(results.run["config"].get("gate", {}))
+    gated = replace(
+        snapshot,
+        values={key: value for key, value in snapshot.values.items() if _is_gated(key, gate)},
+    )
+    write_whole(path, render(gated))
+    return gated
+
+
+def _is_gated(key: Key, gate: Gate) -> bool:
+    settings = gate.settings(
+        metric=key.metric, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language
+    )
+    return bool(settings.gated)
 
 
 def render(snapshot: Snapshot) -> str:

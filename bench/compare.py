@@ -85,6 +85,8 @@ def compare(base: Snapshot, candidate: Snapshot, gate: Gate) -> Comparison:
     keys = sorted({*base.values, *candidate.values}, key=Key.order)
     keys += sorted(_cells_without_values(base, candidate, keys), key=Key.order)
     verdicts = [_verdict(key, base, candidate, gate, mismatches) for key in keys]
+    # A baseline holds gated values only: what it leaves out on purpose is not news.
+    verdicts = [v for v in verdicts if v.gated or v.outcome != "new"]
     verdicts = [_ungated(v, spread.get(v.key.tokenizer or "")) for v in verdicts]
     return Comparison(
         base=base,

@@ -162,9 +162,9 @@ class _Inputs:
         found: dict[tuple[str, str], Slice] = {}
         for name, futures in asked.items():
             mine: dict[str, Slice] = {}
-            for language, future in futures.items():
-                self._take(name, language, future.result(), mine)
-            with self.watch.section("corpus"):
+            with self.watch.section("corpus"):  # also of what was read in this very process
+                for language, future in futures.items():
+                    self._take(name, language, future.result(), mine)
                 self._check_parallel(name, self.config.run.corpora[name], mine)
             found |= {(name, language): part for language, part in mine.items()}
         return found

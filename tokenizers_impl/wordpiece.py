@@ -296,8 +296,10 @@ class _ChunkCache(dict[str, tuple[int, ...]]):
         return ids
 
     def _ids(self, text: str) -> tuple[int, ...]:
-        words = text.translate(self._characters).split(" ")
-        return tuple(chain.from_iterable(map(self._words.__getitem__, words)))
+        words = text.translate(self._characters)
+        if " " not in words:
+            return self._words[words]
+        return tuple(chain.from_iterable(map(self._words.__getitem__, words.split(" "))))
 
 
 def _indexed(tokens: tuple[str, ...]) -> dict[str, int]:

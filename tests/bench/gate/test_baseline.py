@@ -32,6 +32,17 @@ def test_a_baseline_says_all_that_its_run_says(run: Results, tmp_path: Path) -> 
     assert (found.exit_code, found.counts["same"]) == (0, len(saved.values))
 
 
+def test_what_is_not_gated_is_left_out_and_no_news_later(
+    measure_bpe: MeasureBpe, tmp_path: Path
+) -> None:
+    rules = [{"metric": "tokens", "gated": False}]
+    run = measure_bpe(extra={"gate": {"rules": rules}})
+    saved = baseline.save(run, tmp_path / "toy.baseline.json")
+    assert {key.metric for key in saved.values} & {"tokens", "rank", "ids"} == {"ids"}
+    found = compare(saved, snapshot_of(run), Gate.model_validate({"rules": rules}))
+    assert (found.exit_code, found.counts["new"]) == (0, 0)
+
+
 def test_each_value_has_a_line_that_says_what_it_is_of(run: Results) -> None:
     lines = baseline.render(snapshot_of(run)).splitlines()
     assert '  "bpe / web / en / tokens": 8,' in lines
@@ -125,12 +136,12 @@ def test_a_baseline_may_be_that_of_a_git_revision(
     folder = tmp_path / "repository"
     folder.mkdir()
     git(folder, "init", "-q")
-    baseline.save(run, folder / "a.baseline.json")
+    saved = baseline.save(run, folder / "a.baseline.json")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "baseline")
     (folder / "a.baseline.json").unlink()
     monkeypatch.chdir(folder)
-    assert load_side("HEAD:a.baseline.json").snapshot.values == snapshot_of(run).values
+    assert load_side("HEAD:a.baseline.json").snapshot.values == saved.values
     with pytest.raises(ResultsError, match="fetch-depth: 0"):
         load_side("HEAD:none.baseline.json")
 
