@@ -93,6 +93,7 @@ def run_json(
     slices: Mapping[tuple[str, str], Slice],
     digest: str,
 ) -> dict[str, Any]:
+    """Return what `run.json` holds: no clock, no host, paths only as the user wrote them."""
     corpora: dict[str, dict[str, Any]] = {}
     for (corpus, language), part in slices.items():
         corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
