@@ -137,6 +137,50 @@ def run(
 @main.command()
 @CONFIG
 @SET
+@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Write the files of each model to OUTPUT/KEY."
+)
+@click.option("--trace", is_flag=True, help="Print each merge as it happens, with count and bytes.")
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+@AS_JSON
+def train(
+    config: str,
+    overrides: tuple[str, ...],
+    wanted: tuple[str, ...],
+    output: Path | None,
+    trace: bool,
+    offline: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train the tokenizers that CONFIG has a `train:` block for, and tell what came out."""
+    from bench import training_command as command
+    from bench.console import Progress, result, result_json
+    from bench.executors import interruptible
+    from bench.hub import set_up_hub
+
+    if trace and as_json:
+        raise click.UsageError("give either --trace or --json")
+    set_up_hub(offline=offline)
+    loaded = _load(config, overrides)
+    outcomes: list[command.Outcome] = []
+    say = result if trace else None  # and no bar, which would be drawn over the merges
+    try:
+        with interruptible(), Progress(quiet=quiet or trace) as progress:
+            for outcome in command.run(loaded, wanted, progress=progress, output=output, say=say):
+                outcomes.append(outcome)
+    finally:
+        if as_json:
+            result_json([outcome.to_json() for outcome in outcomes])
+        elif outcomes:
+            result("\n\n".join(map(command.render, outcomes)))
+
+
+@main.command()
+@CONFIG
+@SET
 @AS_JSON
 def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the cells that CONFIG asks for, and do nothing."""

@@ -62,7 +62,9 @@ def _spelled_out(key: str, entry: Any, where: ConfigFile) -> Iterator[tuple[str,
 
 def _check(key: str, listed: list[Any], where: ConfigFile) -> None:
     if not listed:
-        raise ConfigError(f"{where.at(_place(key))}: lists no size; write [512, 1024] or one number")
+        raise ConfigError(
+            f"{where.at(_place(key))}: lists no size; write [512, 1024] or one number"
+        )
     for position, size in enumerate(listed):
         at = where.at((*_place(key), position))
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:

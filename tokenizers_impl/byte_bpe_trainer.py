@@ -29,7 +29,7 @@ from pydantic import Field, field_validator, model_validator
 
 from bench.errors import TrainingError
 from bench.plugins import MergeEvent, NestedTrainer, Trace, TrainedModel
-from tokenizers_impl.byte_bpe import BytePairModel, ByteBPETokenizer, Merge, join_pair
+from tokenizers_impl.byte_bpe import ByteBPETokenizer, BytePairModel, Merge, join_pair
 from tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 
 Pieces = Mapping[bytes, int]
