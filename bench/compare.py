@@ -83,6 +83,7 @@ def compare(base: Snapshot, candidate: Snapshot, gate: Gate) -> Comparison:
     mismatches = _mismatches(base, candidate)
     spread = _spread(base, candidate)
     keys = sorted({*base.values, *candidate.values}, key=Key.order)
+    keys = [key for key in keys if value_of(base, key) or value_of(candidate, key)]
     keys += sorted(_cells_without_values(base, candidate, keys), key=Key.order)
     verdicts = [_verdict(key, base, candidate, gate, mismatches) for key in keys]
     # A baseline holds gated values only: what it leaves out on purpose is not news.

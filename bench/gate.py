@@ -109,6 +109,6 @@ SETTINGS = ("tolerance", "absolute_tolerance", "direction", "allow", "gated")
 
 DEFAULTS = (
     Rule(tolerance=0.0, absolute_tolerance=0.0, allow="nothing", gated=True),
-    # A place depends on who else takes part; what makes it move is gated where it is measured.
-    Rule(metric="rank", gated=False),
+    # These depend on who else takes part; what makes them move is gated where it is measured.
+    Rule(metric=("rank", "vocabulary_utilization_at_equal_tokens"), gated=False),
 )

@@ -38,7 +38,8 @@ METHOD = (
     "*new* one that only the candidate has; *incomparable* values were measured on other text, "
     "under another policy or on a part of the documents. The exit code is 1 when something is "
     "worse or changed, else 3 when something gated is missing or incomparable or the base does "
-    "not match, else 0. `rank` depends on who else takes part and is never gated by default; "
+    "not match, else 0. Values that depend on who else takes part, such as `rank`, are not gated "
+    "by default; "
     "stored timings are shown and never gated."
 )
 

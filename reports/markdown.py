@@ -130,14 +130,14 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
 
 def _marked(view: View, corpus: str, line: TokenizerSummary) -> str:
     name = escape(line.tokenizer)
-    if line.ranked_in < len(view.languages(corpus)):
+    if view.ranks and line.ranked_in < len(view.languages(corpus)):
         name += f" {UNRANKED}"
     return f"{name} {TRAINED}" if corpus in trained_on(view, line.tokenizer) else name
 
 
 def _notes_to_table(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> Iterator[str]:
     notes = []
-    if any(line.ranked_in < len(view.languages(corpus)) for line in lines):
+    if view.ranks and any(line.ranked_in < len(view.languages(corpus)) for line in lines):
         limit = view.run["policy"]["lost_limit"]
         notes.append(
             f"{UNRANKED} not ranked in some languages: more than {percent(limit, 0)} of the bytes are "
@@ -169,7 +169,7 @@ def _bytes_per_token(view: View, tokenizer: str, corpus: str, language: str) -> 
     text = number(view.value("bytes_per_token", tokenizer, corpus, language))
     rank = view.row("rank", tokenizer, corpus, language)
     if rank is None or rank["value"] is None:
-        return text if text == "–" else f"{text} {UNRANKED}"
+        return text if text == "–" or not view.ranks else f"{text} {UNRANKED}"
     return f"**{text}**" if rank["value"] == 1 else text
 
 

@@ -73,6 +73,11 @@ class View:
         """Corpora in the order of the config, natural language before code."""
         return sorted(self.corpora, key=lambda name: self.kind(name) == "code")
 
+    @property
+    def ranks(self) -> bool:
+        """Whether a suite of this run ranks tokenizers at all."""
+        return "rank" in self.run["metrics"]
+
     def is_bundled(self, corpus: str) -> bool:
         """Whether a corpus is text that comes with tokbench."""
         return bool(self.run["config"]["corpora"][corpus]["source"] == "builtin")
@@ -263,6 +268,8 @@ def verdicts(view: View) -> list[str]:
 
 
 def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list[str]:
+    if not view.ranks:
+        return [f"On {corpus}, nothing was ranked: no suite of this run ranks."]
     languages = view.languages(corpus)
     ranked = [line for line in lines if line.ranked_in]
     if not ranked:

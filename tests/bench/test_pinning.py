@@ -49,14 +49,15 @@ def test_a_commit_is_not_open(tmp_path: Path) -> None:
 
 def test_only_revisions_change(tmp_path: Path) -> None:
     commits = {"corpora.flores": COMMIT, "tokenizers.one": OTHER, "tokenizers.two": COMMIT}
-    text = with_revisions(CONFIG, commits).replace("} # flow", "}  # flow")
-    before, after = CONFIG.splitlines(), text.splitlines()
+    before, after = (
+        text.replace("  #", " #").splitlines() for text in (CONFIG, with_revisions(CONFIG, commits))
+    )
     assert [line for line in after if line not in before] == [
         f"    revision: {COMMIT}",
-        f'  one: {{type: huggingface, hub: owner/one, revision: "{OTHER}"}}  # flow',
-        f"    revision: {COMMIT}  # may move",
+        f'  one: {{type: huggingface, hub: owner/one, revision: "{OTHER}"}} # flow',
+        f"    revision: {COMMIT} # may move",
     ]
     assert [line for line in before if line not in after] == [
-        "  one: {type: huggingface, hub: owner/one}  # flow",
-        "    revision: main  # may move",
+        "  one: {type: huggingface, hub: owner/one} # flow",
+        "    revision: main # may move",
     ]

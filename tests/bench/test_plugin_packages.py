@@ -29,7 +29,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if done.returncode:
         pytest.skip(f"hatchling is not here to build it: {done.stderr[-200:]}")
     page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
-    (config,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (config,) = re.findall(r"```yml\n(.*?)```", page, re.DOTALL)
     (folder / "plugged.yaml").write_text(config, encoding="utf-8")
     return folder
 

@@ -165,6 +165,17 @@ def test_nothing_to_rank_is_said(measure: Measure) -> None:
     assert run.exit_code == 0
 
 
+def test_without_a_suite_that_ranks_nobody_is_said_to_have_failed(measure: Measure) -> None:
+    config = {
+        "corpora": {"c": {"source": "files", "path": "c.jsonl", "language": "en", "id": "id"}},
+        "tokenizers": {"t": {"type": "utf8_bytes"}},
+        "suites": ["fidelity"],
+    }
+    run = measure(config, {"c.jsonl": ["abc", "def"]})
+    assert verdicts(View(run.results)) == ["On c, nothing was ranked: no suite of this run ranks."]
+    assert "documents failed" not in report_of(run).split("## Does the text survive?")[0]
+
+
 def test_languages_of_different_size_are_not_said_to_be_equal(measure: Measure) -> None:
     config = {
         "corpora": {

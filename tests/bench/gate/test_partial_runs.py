@@ -68,4 +68,5 @@ def test_a_cell_that_fails_as_a_whole_is_missing(run: Callable[..., Results]) ->
     found = compared(run("nothing"), run("nothing", missing=True))
     outcomes = {v.key.language: v.outcome for v in found.verdicts if v.key.metric == "tokens"}
     assert outcomes == {"en": "same", "de": "missing"}
+    assert [v.in_words() for v in found.verdicts if v.effect == "fails"] == []
     assert found.exit_code == 3
