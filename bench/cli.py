@@ -142,6 +142,11 @@ def run(
     "--output", type=click.Path(path_type=Path), help="Write the files of each model to OUTPUT/KEY."
 )
 @click.option("--trace", is_flag=True, help="Print each merge as it happens, with count and bytes.")
+@click.option(
+    "--match", metavar="KEY", help="Find the smallest vocabulary that comes near this tokenizer."
+)
+@click.option("--within", default="10%", show_default=True, help="How near, in bytes per token.")
+@click.option("--on", "corpus", help="On this corpus.  [default: what is trained on]")
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
 @AS_JSON
@@ -151,11 +156,18 @@ def train(
     wanted: tuple[str, ...],
     output: Path | None,
     trace: bool,
+    match: str | None,
+    within: str,
+    corpus: str | None,
     offline: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Train the tokenizers that CONFIG has a `train:` block for, and tell what came out."""
+    """Train the tokenizers that CONFIG has a `train:` block for, and tell what came out.
+
+    With --match, sizes up to the block's own are searched for the smallest that is near enough;
+    exit code 1 where none is.
+    """
     from bench import training_command as command
     from bench.console import Progress, result, result_json
     from bench.executors import interruptible
@@ -165,6 +177,11 @@ def train(
         raise click.UsageError("give either --trace or --json")
     set_up_hub(offline=offline)
     loaded = _load(config, overrides)
+    if match is not None:
+        if trace:
+            raise click.UsageError("give either --match or --trace")
+        _match(loaded, wanted, match, within, corpus, output, quiet=quiet, as_json=as_json)
+        return
     outcomes: list[command.Outcome] = []
     say = result if trace else None  # and no bar, which would be drawn over the merges
     try:
@@ -176,6 +193,50 @@ def train(
             result_json([outcome.to_json() for outcome in outcomes])
         elif outcomes:
             result("\n\n".join(map(command.render, outcomes)))
+
+
+def _match(
+    config: Config,
+    wanted: tuple[str, ...],
+    reference: str,
+    within: str,
+    corpus: str | None,
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Search for the vocabulary that comes near a reference, and train it where it is wanted."""
+    from bench import matching
+    from bench import training_command as command
+    from bench.console import Progress, result, result_json
+    from bench.executors import interruptible
+
+    share = matching.share(within)
+    with interruptible(), Progress(quiet=quiet) as progress:
+        entry = matching.largest(command.chosen(config, wanted))
+        doing = command.Doing()
+        with command.telling(doing):
+            found = matching.match(
+                config,
+                entry,
+                reference=reference,
+                within=share,
+                corpus=corpus,
+                progress=progress,
+                doing=doing,
+            )
+        model = None
+        if found.vocab_size is not None and output is not None:
+            made = matching.entry_of(entry, found.vocab_size)
+            [model] = command.run(config, [], progress=progress, output=output, entries=made)
+    if as_json:
+        result_json({**found.to_json(), "model": None if model is None else model.to_json()})
+    else:
+        result(matching.render(found))
+        if model is not None:
+            result(f"\n{command.render(model)}")
+    sys.exit(1 if found.vocab_size is None else 0)
 
 
 @main.command()

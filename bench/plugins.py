@@ -131,6 +131,10 @@ class NestedTrainer(MergeTrainer):
         """
         raise NotImplementedError
 
+    def least(self) -> int:
+        """Return the size without any merge."""
+        raise NotImplementedError
+
     def beginning(self, folder: Path, vocab_size: int) -> Tokenizer:
         """Return the tokenizer of a smaller size from the folder of a trained larger one."""
         raise NotImplementedError

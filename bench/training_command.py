@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -245,14 +246,22 @@ def run(
     progress: Progress,
     output: Path | None = None,
     say: Say | None = None,
+    entries: Mapping[str, TrainEntry] | None = None,
 ) -> Iterator[Outcome]:
-    """Train what is wanted; raise `Interrupted` at Ctrl-C or SIGTERM."""
-    entries = chosen(config, wanted)
+    """Train what is wanted, or these entries; raise `Interrupted` at Ctrl-C or SIGTERM."""
+    entries = chosen(config, wanted) if entries is None else entries
     if say is not None:
         check_traced(entries)
         say(TRACE_HEADER)
     doing = Doing()
-    try:
+    with telling(doing):
         yield from train(config, entries, progress=progress, doing=doing, say=say, output=output)
+
+
+@contextmanager
+def telling(doing: Doing) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM in the block into an error that says what was lost."""
+    try:
+        yield
     except KeyboardInterrupt as exc:
         raise Interrupted(doing.interrupted(), getattr(exc, "exit_code", 130)) from exc

@@ -451,8 +451,12 @@ class ByteBPETrainer(NestedTrainer):
         model = load_model(folder / "model.json")
         return ByteBPETokenizer(first_merges(model, self._n_merges(vocab_size)))
 
+    def least(self) -> int:
+        """Return the bytes and the special tokens."""
+        return 256 + len(self.special_tokens)
+
     def _n_merges(self, vocab_size: int) -> int:
-        return max(vocab_size - 256 - len(self.special_tokens), 0)
+        return max(vocab_size - self.least(), 0)
 
     def _with_size(self, vocab_size: int) -> ByteBPETrainer:
         return self.model_copy(update={"vocab_size": vocab_size})
