@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from bench.cli import main
 from bench.errors import UsageError
 from bench.matching import share
+from pages import blocks
 
 # Merges are ab, abc, abcd and so on, since ties go to the smallest pair: each saves one token a line.
 LINES = "abcdefgh\n" * 4
@@ -121,3 +122,11 @@ def test_what_cannot_be_searched_is_refused(
 def test_a_share_is_below_one() -> None:
     with pytest.raises(UsageError, match="below 100%"):
         share("100%")
+
+
+@pytest.mark.parametrize("more", [[], ["--on", "programs"]])
+def test_the_answers_in_the_docs_are_those_of_the_ready_config(more: list[str]) -> None:
+    arguments = ["train", "vocabulary_sweep", "--match", "cl100k_base", "--within", "10%"]
+    done = CliRunner().invoke(main, [*arguments, *more, "--quiet"])
+    assert done.exit_code == len(more) // 2, done.output
+    assert done.stdout in blocks("docs/training.md", "text")

@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bench.bundled import config_path
 from bench.cli import main
+from bench.config import TrainEntry, load_config
 from bench.costing import embedding_parameters
 from bench.errors import UsageError
+from bench.matching import bytes_per_token
+from bench.plugins import NestedTrainer
 from bench.results import Results, load_results
+from bench.training import obtain, trainer_of
+from bench.training_command import training_text
+from pages import sections, table
 from reports.sweep import Sweep, millions, saved_by_doubling
 
 CONFIG = """
@@ -89,3 +96,19 @@ def test_a_run_without_a_sweep_has_no_such_report(
     assert done.exit_code == 0, done.output
     with pytest.raises(UsageError, match="small-1 has no sweep"):
         Sweep().render(load_results(tmp_path / "runs" / "small-1"))
+
+
+def test_the_curve_in_the_docs_is_that_of_the_ready_config() -> None:
+    config = load_config(config_path("vocabulary_sweep"))
+    [*_, key] = [key for key, entry in config.tokenizers.items() if isinstance(entry, TrainEntry)]
+    entry = config.tokenizers[key]
+    assert isinstance(entry, TrainEntry)
+    trainer, text = trainer_of(entry), training_text(config, entry)
+    assert isinstance(trainer, NestedTrainer)
+    folder = obtain(key, entry, text).source.folder
+    rows = table(sections("docs/training.md")["Sweeps"])
+    assert [row[1] for row in rows] == ["512", "1,024", "2,048", "4,096", "5,183"]
+    for row in rows:
+        size = int(row[1].replace(",", ""))
+        shown = f"{bytes_per_token(trainer.beginning(folder, size), key, text):.2f}"
+        assert row[3] == shown
