@@ -46,7 +46,7 @@ def test_a_table_of_hard_tokens_has_one_row_each() -> None:
             assert shown == token.strip()
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8), max_size=4))
 @example(["a|", "|b"])
 @example(["`", "`"])
@@ -63,12 +63,14 @@ def test_any_row_of_any_text_is_one_row_without_markup(texts: list[str]) -> None
             assert shown == text.strip()
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12))
 def test_what_is_shown_has_nothing_that_cannot_be_seen(text: str) -> None:
     for shown in (escape(text), visible(text)):
         assert not any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cn") for c in shown)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=8), st.text(max_size=8))
 @example(" ", "␣")
 @example("\u0301", "◌\u0301")

@@ -116,7 +116,9 @@ def test_lost_bytes_are_those_of_the_characters_that_do_not_come_back(
         assert lost(tally) == expected
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     before=st.text(max_size=12, alphabet=st.characters(exclude_categories=["Cs"])),
     after=st.text(max_size=12, alphabet=st.characters(exclude_categories=["Cs"])),
@@ -131,7 +133,9 @@ def test_no_more_bytes_are_lost_than_there_are(survives: Survives, before: str, 
 @given(
     text=st.text(max_size=12, alphabet="aé日 ①\u0958\ufb2c🙂"),
 )
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_of_a_text_that_is_gone_all_but_white_space_is_lost(survives: Survives, text: str) -> None:
     tally = survives(lambda _: "", text)
     assert sum(lost(tally).values()) == len("".join(text.split()).encode())

@@ -74,7 +74,9 @@ def facts_of(tally: Tally) -> dict[str, Any]:
 
 @pytest.mark.parametrize("keep_ids", [False, True])
 @pytest.mark.parametrize("kind", ["bytes", "unknown", "lowercase", "failing", "panicking"])
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(cuts=st.sets(st.integers(1, len(TEXTS) - 1)), shuffle=st.randoms(use_true_random=False))
 def test_any_split_in_any_order_merges_to_one_pass(
     counter: Callable[..., Counter],

@@ -138,7 +138,9 @@ def test_spans_beyond_the_text_end_where_it_ends(batch_of: BatchOf) -> None:
     assert told.ends.tolist() == [2, 2, 4]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     documents=st.lists(
         st.lists(st.sampled_from(["a", "bc", " ", "é", " d", "'", "日本", "  e", "."]), max_size=8),
