@@ -147,6 +147,12 @@ def run(
 )
 @click.option("--within", default="10%", show_default=True, help="How near, in bytes per token.")
 @click.option("--on", "corpus", help="On this corpus.  [default: what is trained on]")
+@click.option("--differences", is_flag=True, help="Tell how the vocabularies of two differ.")
+@click.option(
+    "--segmentation",
+    type=click.Path(path_type=Path),
+    help="With --differences: words in parts, such as `un happi ness`, one a line.",
+)
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
 @AS_JSON
@@ -159,6 +165,8 @@ def train(
     match: str | None,
     within: str,
     corpus: str | None,
+    differences: bool,
+    segmentation: Path | None,
     offline: bool,
     quiet: bool,
     as_json: bool,
@@ -173,14 +181,19 @@ def train(
     from bench.executors import interruptible
     from bench.hub import set_up_hub
 
-    if trace and as_json:
-        raise click.UsageError("give either --trace or --json")
+    if trace + as_json > 1 or (match is not None) + differences + trace > 1:
+        raise click.UsageError(
+            "give one of --trace, --json; and of --match, --differences, --trace"
+        )
+    if segmentation is not None and not differences:
+        raise click.UsageError("--segmentation is for --differences")
     set_up_hub(offline=offline)
     loaded = _load(config, overrides)
     if match is not None:
-        if trace:
-            raise click.UsageError("give either --match or --trace")
         _match(loaded, wanted, match, within, corpus, output, quiet=quiet, as_json=as_json)
+        return
+    if differences:
+        _differences(loaded, wanted, segmentation, output, quiet=quiet, as_json=as_json)
         return
     outcomes: list[command.Outcome] = []
     say = result if trace else None  # and no bar, which would be drawn over the merges
@@ -193,6 +206,33 @@ def train(
             result_json([outcome.to_json() for outcome in outcomes])
         elif outcomes:
             result("\n\n".join(map(command.render, outcomes)))
+
+
+def _differences(
+    config: Config,
+    wanted: tuple[str, ...],
+    segmentation: Path | None,
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train two tokenizers and print how their vocabularies differ."""
+    from bench import differences as differing
+    from bench import training_command as command
+    from bench.console import Progress, result, result_json
+    from bench.executors import interruptible
+
+    words = None if segmentation is None else differing.read_segmentation(segmentation)
+    differing.check_two(command.chosen(config, wanted))
+    with interruptible(), Progress(quiet=quiet) as progress:
+        outcomes = list(command.run(config, wanted, progress=progress, output=output))
+    loaded = {outcome.key: outcome.trained.source.load() for outcome in outcomes}
+    sides = differing.differences(loaded, words)
+    if as_json:
+        result_json([side.to_json() for side in sides])
+    else:
+        result(differing.render(sides))
 
 
 def _match(
