@@ -147,3 +147,19 @@ def test_an_interrupted_training_says_so_and_leaves_no_half_model(
     assert "words: words on text, trained now" in done.stdout
     assert [path.name for path in (folder / "out").iterdir()] == ["words"]
     assert len(list((folder / "cache/models").iterdir())) == 1
+
+
+def test_corpus_and_tokenizer_can_be_given_as_options(folder: Path) -> None:
+    corpus = f"corpora.notes={{source: files, language: de, path: {folder / 'text.txt'}}}"
+    block = "tokenizers.own={train: {trainer: byte_bpe, corpus: notes, vocab_size: 258}}"
+    arguments = ["train", "quick", "--tokenizer", "own", "--set", corpus, "--set", block, "--json"]
+    [own] = told(CliRunner().invoke(main, arguments))
+    assert (own["key"], own["vocab_size_reached"], own["documents"]) == ("own", 258, 1)
+
+
+def test_lines_that_a_trainer_left_out_are_told(train: Tokbench, folder: Path) -> None:
+    (folder / "text.txt").write_text("abab\n" * 20 + "a" * 99 + "\n", encoding="utf-8")
+    block = "tokenizers.spm={train: {trainer: spm_bpe, corpus: text, vocab_size: 10, max_sentence_length: 50}}"
+    done = train("--tokenizer", "spm", "--set", block)
+    assert done.exit_code == 0, done.output
+    assert "21 documents, 179 bytes, 1 lines skipped" in done.stdout
