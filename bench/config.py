@@ -8,7 +8,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -21,7 +21,7 @@ from pydantic import (
     field_validator,
 )
 
-from bench import plugins
+from bench import plugins, sweeps
 from bench.config_file import ConfigFile, Loc, read
 from bench.corpora import CorpusEntry, corpus_models
 from bench.errors import ConfigError, PluginError
@@ -94,6 +94,8 @@ class Config:
     """Where relative paths in it start."""
     overrides: tuple[str, ...] = ()
     """The `--set` values that were applied to it."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """The key that each tokenizer stands below in the file: a sweep gives several for one."""
 
     def canonical(self) -> dict[str, Any]:
         """The config as plain JSON values; equal configs give equal ones whatever their layout."""
@@ -120,14 +122,16 @@ def load_config(
     where = read(path, overrides)
     plain = where.values()
     problems: list[str] = []
+    expanded, origins = sweeps.expand(plain.get("tokenizers"), where, problems)
+    plain = {**plain, "tokenizers": expanded} if "tokenizers" in plain else plain
     run = _run_config(plain, where, problems)
-    entries = _tokenizers(_mappings(plain.get("tokenizers")), where, problems)
+    entries = _tokenizers(_mappings(expanded), origins, where, problems)
     suites = _suites(_mappings(RunConfig._list_of_names(plain.get("suites"))), where, problems)
     _check_reports(plain.get("reports"), where, problems)
     if run is not None:
-        _check_corpora(run, entries, where, problems)
+        _check_corpora(run, entries, origins, where, problems)
     if run is None or problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError("\n".join(dict.fromkeys(problems)))  # a sweep says the same n times
     return Config(
         run=run,
         tokenizers=entries,
@@ -135,6 +139,7 @@ def load_config(
         path=_readable(shown or str(path)),
         folder=Path(path).resolve().parent,
         overrides=tuple(overrides),
+        origins=origins,
     )
 
 
@@ -247,12 +252,15 @@ def _mappings(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def _tokenizers(
-    raw_entries: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
+    raw_entries: Mapping[str, dict[str, Any]],
+    origins: Mapping[str, str],
+    where: ConfigFile,
+    problems: list[str],
 ) -> dict[str, plugins.TokenizerPlugin | TrainEntry]:
     entries: dict[str, plugins.TokenizerPlugin | TrainEntry] = {}
     for key, raw in raw_entries.items():
         try:
-            entries[key] = _tokenizer(dict(raw), ("tokenizers", key), where)
+            entries[key] = _tokenizer(dict(raw), ("tokenizers", origins[key]), where)
         except ConfigError as exc:
             problems.append(str(exc))
     return entries
@@ -321,6 +329,7 @@ def _plugin(
 def _check_corpora(
     run: RunConfig,
     entries: Mapping[str, plugins.TokenizerPlugin | TrainEntry],
+    origins: Mapping[str, str],
     where: ConfigFile,
     problems: list[str],
 ) -> None:
@@ -328,7 +337,7 @@ def _check_corpora(
     for key, entry in entries.items():
         if not isinstance(entry, TrainEntry):
             continue
-        loc: Loc = ("tokenizers", key, "train")
+        loc: Loc = ("tokenizers", origins[key], "train")
         if entry.corpus not in run.corpora:
             hint = suggest(entry.corpus, run.corpora)
             at = where.at((*loc, "corpus"))

@@ -111,6 +111,11 @@ class Progress:
         elif not self._quiet:
             message(text)
 
+    def share(self, text: str, done: int, total: int) -> None:
+        """Say how much of something is done; on a terminal only."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=text[:60], completed=done, total=total)
+
     def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
         """Say that a cell is finished, and why where something is wrong with it."""
         name = " × ".join(cell.key)

@@ -13,7 +13,8 @@ libraries are mapped to these once, where the library is called, with
     │   ├── TokenizerError
     │   └── TrainingError
     ├── Refusal               a number that would mislead; the run is still fine
-    └── ResultsError          a run folder that cannot be read or written
+    ├── ResultsError          a run folder that cannot be read or written
+    └── Interrupted           Ctrl-C or SIGTERM, where there is more to say than that
 """
 
 from __future__ import annotations
@@ -61,3 +62,11 @@ class Refusal(TokbenchError):  # noqa: N818 - it is a verdict about a number, no
 
 class ResultsError(TokbenchError):
     """A run folder is missing, damaged or cannot be written."""
+
+
+class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault
+    """Ctrl-C or SIGTERM; the message says what was lost and what is there."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from bench.config import Config, TrainEntry
 from bench.corpora import AnyCorpus, Corpus
 from bench.counting import Progress
 from bench.environment import Stopwatch
-from bench.errors import InputError, Refusal, TokbenchError
+from bench.errors import InputError, Refusal, TokbenchError, TrainingError
 from bench.executors import Executor
 from bench.loading import TokenizerSource
 from bench.model import Finding
 from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
 from bench.slices import Slice, check_parallel
 from bench.slices import stored as stored_slice
-from bench.training import Trained
+from bench.training import Trained, shared
 from bench.training import stored as stored_model
 
 
@@ -100,18 +100,17 @@ class Inputs:
 
     def sources(self, slices: Mapping[tuple[str, str], Slice]) -> dict[str, TokenizerSource]:
         """Return how to load each tokenizer, trained first where the config says so."""
-        training = {
-            key: self._begin_training(key, entry, slices)
-            for key, entry in self.config.tokenizers.items()
-            if isinstance(entry, TrainEntry)
-        }
-        for key, future in training.items():
+        training = [
+            (group, self._begin_training(group, slices))
+            for group in shared(dict(self._not_stored(slices)))
+        ]
+        for group, future in training:
             got = future.result()
             self.watch.take(got.seconds, process=got.process)
             if got.reason is None:
-                self.trained[key] = got.value
+                self.trained |= got.value
             else:
-                self.failed_training[key] = got.reason
+                self.failed_training |= dict.fromkeys(group, got.reason)
         sources = {}
         for key, entry in self.config.tokenizers.items():
             if not isinstance(entry, TrainEntry):
@@ -120,25 +119,41 @@ class Inputs:
                 sources[key] = self.trained[key].source
         return sources
 
+    def _not_stored(
+        self, slices: Mapping[tuple[str, str], Slice]
+    ) -> Iterator[tuple[str, TrainEntry]]:
+        """Take trained models from the cache; yield what has to be trained."""
+        for key, entry in self.config.tokenizers.items():
+            if not isinstance(entry, TrainEntry):
+                continue
+            try:
+                ready = stored_model(key, entry, self._training_text(entry, slices))
+            except TokbenchError as exc:
+                self.failed_training[key] = str(exc)
+                continue
+            if ready is None:
+                yield key, entry
+            else:
+                self.trained[key] = ready
+
     def _begin_training(
-        self, key: str, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]
+        self, group: Mapping[str, TrainEntry], slices: Mapping[tuple[str, str], Slice]
     ) -> Future[Prepared]:
-        """Take a trained model from the cache, or let the executor train it."""
+        """Let the executor train what one training serves."""
+        entry = next(iter(group.values()))
+        self.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
+        text = self._training_text(entry, slices)
+        task = TrainTask(entries=group, slices=text, limits=self.config.run.limits)
+        return self.executor.submit(train, task)
+
+    def _training_text(
+        self, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]
+    ) -> list[Slice]:
         wanted = entry.languages or tuple(self.config.run.corpora[entry.corpus].options())
         missing = [name for name in wanted if (entry.corpus, name) not in slices]
         if missing:
-            reason = f"its training text is missing: {entry.corpus}, {missing[0]}"
-            return _finished(Prepared(reason=reason))
-        text = [slices[entry.corpus, name] for name in wanted]
-        try:
-            ready = stored_model(key, entry, text)
-        except TokbenchError as exc:
-            return _finished(Prepared(reason=str(exc)))
-        if ready is not None:
-            return _finished(Prepared(value=ready))
-        self.progress.step(f"tokenizer {key}: {entry.trainer} on {entry.corpus}")
-        task = TrainTask(key=key, entry=entry, slices=text, limits=self.config.run.limits)
-        return self.executor.submit(train, task)
+            raise TrainingError(f"its training text is missing: {entry.corpus}, {missing[0]}")
+        return [slices[entry.corpus, name] for name in wanted]
 
 
 def _finished(value: Prepared) -> Future[Prepared]:

@@ -155,6 +155,9 @@ def _train_schema(schema: dict[str, Any]) -> dict[str, Any]:
             "languages": {"type": "array", "items": {"type": "string"}},
             **options.get("properties", {}),
         }
+        if (size := options["properties"].get("vocab_size")) is not None:
+            sweep = {"type": "array", "items": size, "minItems": 1, "uniqueItems": True}
+            options["properties"]["vocab_size"] = {"anyOf": [size, sweep]}
         options["required"] = ["trainer", "corpus", *options.get("required", [])]
         blocks.append(options)
     return {

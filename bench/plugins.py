@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from bench.errors import PluginError
 from bench.model import Finding, Measurement, MetricSpec, Tokenizer
@@ -84,6 +84,59 @@ class TrainerPlugin(Plugin):
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Train on texts (they may be iterated more than once) and write into folder."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeEvent:
+    """One merge as it happens: its rank from 0, both parts, the token, how often they met.
+
+    Parts and token are bytes, in the spelling of the algorithm (``##`` or ``▁`` as UTF-8).
+    """
+
+    rank: int
+    left: bytes
+    right: bytes
+    token: bytes
+    count: int
+
+
+Trace = Callable[[MergeEvent], None]
+
+
+class MergeTrainer(TrainerPlugin):
+    """A trainer that joins pairs one after the other, and tells each as it happens."""
+
+    def train(
+        self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
+    ) -> TrainedModel:
+        """Train as every trainer does, and call `trace` for each merge."""
+        raise NotImplementedError
+
+
+class NestedTrainer(MergeTrainer):
+    """A trainer whose smaller vocabularies are the beginnings of its larger ones.
+
+    One training then serves a whole curve of sizes.
+    """
+
+    vocab_size: int = Field(gt=0)
+
+    def train_curve(
+        self, texts: Iterable[str], folders: Mapping[int, Path], *, trace: Trace | None = None
+    ) -> Mapping[int, TrainedModel]:
+        """Train once for the largest size and write a model of each into its folder.
+
+        Files and facts are those that `train` gives with that size.
+        """
+        raise NotImplementedError
+
+    def least(self) -> int:
+        """Return the size without any merge."""
+        raise NotImplementedError
+
+    def beginning(self, folder: Path, vocab_size: int) -> Tokenizer:
+        """Return the tokenizer of a smaller size from the folder of a trained larger one."""
         raise NotImplementedError
 
 

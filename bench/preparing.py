@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bench import heartbeat
+from bench import heartbeat, training
 from bench.config import TrainEntry
 from bench.corpora import AnyCorpus
 from bench.environment import Stopwatch
@@ -20,7 +20,7 @@ from bench.hub import be_patient
 from bench.limits import Limits
 from bench.pool import Loss, Settle, TryAgain
 from bench.slices import Slice, materialise
-from bench.training import Trained, obtain
+from bench.training import Trained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +64,16 @@ class SliceTask:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainTask:
-    """One tokenizer to be trained."""
+    """One tokenizer to be trained, or several that one training serves."""
 
-    key: str
-    entry: TrainEntry
+    entries: Mapping[str, TrainEntry]
     slices: Sequence[Slice]
     limits: Limits = field(default_factory=Limits)
 
     @property
     def group(self) -> str:
         """A process of its own."""
-        return f"training of {self.key}"
+        return f"training of {', '.join(self.entries)}"
 
     @property
     def memory(self) -> int:
@@ -83,7 +82,7 @@ class TrainTask:
 
     def lost(self, loss: Loss) -> TryAgain | Settle:
         """Give the tokenizer up."""
-        reason = f"tokenizer {self.key}: {loss.reason} while it was trained"
+        reason = f"tokenizer {', '.join(self.entries)}: {loss.reason} while it was trained"
         return Settle(outcome=self.hopeless(reason))
 
     def hopeless(self, reason: str) -> Prepared:
@@ -109,11 +108,11 @@ def read_slice(task: SliceTask) -> Prepared:
 
 
 def train(task: TrainTask) -> Prepared:
-    """Train one tokenizer."""
+    """Train the tokenizers of a task; the value is a map from key to tokenizer."""
     watch = Stopwatch()
     heartbeat.at("train", seconds=task.limits.train_seconds)
     try:
-        trained: Trained | None = obtain(task.key, task.entry, task.slices)
+        trained: dict[str, Trained] | None = training.train(task.entries, task.slices)
         reason = None
     except TokbenchError as exc:
         trained, reason = None, str(exc)

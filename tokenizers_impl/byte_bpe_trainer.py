@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -28,8 +28,8 @@ import numpy.typing as npt
 from pydantic import Field, field_validator, model_validator
 
 from bench.errors import TrainingError
-from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.byte_bpe import BytePairModel, Merge, join_pair
+from bench.plugins import MergeEvent, NestedTrainer, Trace, TrainedModel
+from tokenizers_impl.byte_bpe import ByteBPETokenizer, BytePairModel, Merge, join_pair
 from tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 
 Pieces = Mapping[bytes, int]
@@ -38,20 +38,8 @@ Pieces = Mapping[bytes, int]
 Learned = tuple[int, int, int]
 """Left and right token, numbered 0 to 255 for bytes and 256 + rank for merges; and the count."""
 
-Trace = Callable[["MergeEvent"], None]
-
 IntArray = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MergeEvent:
-    """One merge as it happens: its rank from 0, the bytes of both parts, how often they met."""
-
-    rank: int
-    left: bytes
-    right: bytes
-    count: int
 
 
 # --- the textbook ---------------------------------------------------------------------------------
@@ -170,7 +158,11 @@ class _Training:
             count, pair, positions = best
             if trace is not None:
                 left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
-                trace(MergeEvent(rank=len(merges), left=left, right=right, count=count))
+                trace(
+                    MergeEvent(
+                        rank=len(merges), left=left, right=right, token=left + right, count=count
+                    )
+                )
             merges.append((pair.left, pair.right, count))
             self._join(pair, positions)
         return merges
@@ -397,7 +389,7 @@ def first_merges(model: BytePairModel, n_merges: int) -> BytePairModel:
     )
 
 
-class ByteBPETrainer(TrainerPlugin):
+class ByteBPETrainer(NestedTrainer):
     """Byte-level BPE, trained by tokbench.
 
     `vocab_size` counts bytes, merges and special tokens; it is neither a floor nor a ceiling: the
@@ -438,9 +430,41 @@ class ByteBPETrainer(TrainerPlugin):
 
         `trace` is called for each merge as it happens. Raises `TrainingError` as `count_pieces`.
         """
+        return self.train_curve(texts, {self.vocab_size: folder}, trace=trace)[self.vocab_size]
+
+    def train_curve(
+        self, texts: Iterable[str], folders: Mapping[int, Path], *, trace: Trace | None = None
+    ) -> Mapping[int, TrainedModel]:
+        """Learn the merges of the largest size; each model has the first of them."""
         counted = count_pieces(texts, self._rule())
-        wanted = max(self.vocab_size - 256 - len(self.special_tokens), 0)
+        wanted = self._n_merges(max(folders))
         merges = fast_merges(counted.pieces, wanted, min_frequency=self.min_frequency, trace=trace)
+        return {
+            size: self._with_size(size)._written(merges, counted, folder)
+            for size, folder in folders.items()
+        }
+
+    def beginning(self, folder: Path, vocab_size: int) -> ByteBPETokenizer:
+        """Return the tokenizer with the first merges of the one in a folder."""
+        from tokenizers_impl.byte_bpe_formats import load_model
+
+        model = load_model(folder / "model.json")
+        return ByteBPETokenizer(first_merges(model, self._n_merges(vocab_size)))
+
+    def least(self) -> int:
+        """Return the bytes and the special tokens."""
+        return 256 + len(self.special_tokens)
+
+    def _n_merges(self, vocab_size: int) -> int:
+        return max(vocab_size - self.least(), 0)
+
+    def _with_size(self, vocab_size: int) -> ByteBPETrainer:
+        return self.model_copy(update={"vocab_size": vocab_size})
+
+    def _written(
+        self, learned: Sequence[Learned], counted: PieceCounts, folder: Path
+    ) -> TrainedModel:
+        merges = learned[: self._n_merges(self.vocab_size)]
         model = build_model(merges, self._rule(), self.special_tokens)
         _write_all(model, folder)
         reached = len(model.entries) + len(model.special_tokens)

@@ -22,13 +22,15 @@ expression. `recounted_joins` is the same from first principles, for teaching an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from bench.plugins import MergeEvent, Trace
 
 Rule = Literal["likelihood", "frequency"]
 Pair = tuple[int, int]
@@ -122,6 +124,15 @@ def learned_joins(
     while (join := counts.best()) is not None:
         yield join
         counts.join(join)
+
+
+def told(joins: Iterable[Join], trace: Trace | None) -> Iterator[Join]:
+    """Pass joins on, and tell each as it is taken."""
+    for rank, join in enumerate(joins):
+        if trace is not None:
+            left, right, token = (part.encode() for part in (join.left, join.right, join.token))
+            trace(MergeEvent(rank=rank, left=left, right=right, token=token, count=join.count))
+        yield join
 
 
 def _order(join: Join) -> tuple[float, int, str, str]:

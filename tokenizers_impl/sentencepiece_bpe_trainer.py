@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bench.plugins import TrainedModel
-from tokenizers_impl.joins import learned_joins
+from bench.plugins import MergeTrainer, Trace, TrainedModel
+from tokenizers_impl.joins import learned_joins, told
 from tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer, to_json
 from tokenizers_impl.sentencepiece_files import bpe_model, bpe_tokenizer_json
 from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
@@ -20,7 +20,12 @@ from tokenizers_impl.training_input import TrainingTexts
 
 
 def train_pieces(
-    words: Mapping[str, int], *, n_pieces: int, min_frequency: int = 2, longest: int = 16
+    words: Mapping[str, int],
+    *,
+    n_pieces: int,
+    min_frequency: int = 2,
+    longest: int = 16,
+    trace: Trace | None = None,
 ) -> list[str]:
     """Return merges in the order they were learned, then the characters.
 
@@ -29,20 +34,23 @@ def train_pieces(
     """
     characters = sorted({character for word in words for character in word})
     joins = learned_joins(words, rule="frequency", min_frequency=min_frequency, longest=longest)
+    joins = told(joins, trace)
     merges: dict[str, None] = {}
     while len(merges) + len(characters) < n_pieces and (join := next(joins, None)):
         merges.setdefault(join.token)
     return [*merges, *characters]
 
 
-class SentencePieceBPETrainer(SentencePieceStyleTrainer):
+class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
     """tokbench's own SentencePiece-style BPE trainer."""
 
     min_frequency: int = Field(default=2, ge=1)
     """How often a pair must occur to be joined."""
     max_piece_length: int = Field(default=16, gt=0)
 
-    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+    def train(
+        self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
+    ) -> TrainedModel:
         """Write ``sentencepiece_bpe.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.
 
         Raises `TrainingError` for input that cannot be trained on.
@@ -55,6 +63,7 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer):
             n_pieces=self.vocab_size - len(apart),
             min_frequency=self.min_frequency,
             longest=self.max_piece_length,
+            trace=trace,
         )
         tokenizer = SentencePieceBPETokenizer([*apart, *pieces], **self.tokenizer_options())
         files = {"sentencepiece_bpe.json": to_json(tokenizer).encode()}

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bench.plugins import TrainedModel, TrainerPlugin
+from bench.plugins import MergeTrainer, Trace, TrainedModel
 from tokenizers_impl.bert_characters import BertOptions, count_words
-from tokenizers_impl.joins import Rule, Spelling, learned_joins
+from tokenizers_impl.joins import Rule, Spelling, learned_joins, told
 from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 from tokenizers_impl.wordpiece import (
     PREFIX,
@@ -51,6 +51,7 @@ def train_vocabulary(
     min_frequency: int = 5,
     limit_alphabet: int = 1000,
     max_characters_per_word: int = 100,
+    trace: Trace | None = None,
 ) -> list[str]:
     """Return entries in the order of their ids: special tokens, alphabet, joins as they came.
 
@@ -68,6 +69,7 @@ def train_vocabulary(
         sorted(symbols, key=lambda s: (s.startswith(PREFIX) and len(s) > 2, s))
     )
     joins = learned_joins(words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED)
+    joins = told(joins, trace)
     while len(entries) < vocab_size and (join := next(joins, None)):
         entries.setdefault(join.token)
     return list(entries)
@@ -82,7 +84,7 @@ def _usable(words: Mapping[str, int], limit_alphabet: int, longest: int) -> dict
     return {w: n for w, n in words.items() if len(w) <= longest and kept.issuperset(w)}
 
 
-class WordPieceTrainer(TrainerPlugin):
+class WordPieceTrainer(MergeTrainer):
     """tokbench's own WordPiece trainer; deterministic whatever the order of the documents."""
 
     vocab_size: int = Field(gt=0)
@@ -98,14 +100,16 @@ class WordPieceTrainer(TrainerPlugin):
     handle_chinese_chars: bool = True
     clean_text: bool = True
 
-    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+    def train(
+        self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
+    ) -> TrainedModel:
         """Write ``wordpiece.json``, ``vocab.txt`` and ``tokenizer.json``.
 
         Raises `TrainingError` for input that cannot be trained on.
         """
         require_special_token(UNKNOWN, self.special_tokens, "what an unknown word becomes")
         checked = TrainingTexts(texts)
-        tokenizer = self._trained(checked)
+        tokenizer = self._trained(checked, trace)
         reached = len(tokenizer.tokens)
         own = to_json(tokenizer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +133,7 @@ class WordPieceTrainer(TrainerPlugin):
             },
         )
 
-    def _trained(self, texts: Iterable[str]) -> WordPieceTokenizer:
+    def _trained(self, texts: Iterable[str], trace: Trace | None) -> WordPieceTokenizer:
         options = BertOptions(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
@@ -144,6 +148,7 @@ class WordPieceTrainer(TrainerPlugin):
             min_frequency=self.min_frequency,
             limit_alphabet=self.limit_alphabet,
             max_characters_per_word=self.max_characters_per_word,
+            trace=trace,
         )
         return WordPieceTokenizer(
             entries,
