@@ -54,7 +54,8 @@ class Counting:
 
     def begin(self, task: CellTask) -> None:
         """Send a cell off, and take in whatever has finished meanwhile."""
-        parts = parts_of(task)
+        with self.watch.section("corpus"):  # how many batches there are is read from the slice
+            parts = parts_of(task)
         self._waiting[task.key] = parts
         self._outcomes[task.key] = {}
         for part in parts:

@@ -16,7 +16,7 @@ from bench import plugins
 from bench.config import Config
 from bench.contents import CONTENTS, Contents, read_contents
 from bench.counting import Counting, Progress
-from bench.environment import Stopwatch, describe, peak_bytes
+from bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
 from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.folder import Rerun, open_folder
@@ -87,7 +87,8 @@ def _run(
     counted = _count(plan, folder, config, inputs, slices, sources, executor)
     with watch.section("corpus"):  # document ids are read from the slices
         tallies = _tallies(config, folder, counted, slices, inputs.refusals)
-    measurements, findings = _apply_suites(config, tallies)
+    with no_garbage_collection():
+        measurements, findings = _apply_suites(config, tallies)
     answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
     measurements += answers
     findings += told
