@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bench.cells import failed_rows_of
 from bench.errors import ResultsError
@@ -40,8 +40,10 @@ def open_folder(
     with _locked(folder):
         _clean(folder)
         _forget(folder, rerun)
-        write_json(folder / "plan.json", {"plan": plan.sha256, "cells": len(plan.cells)})
+        facts = {"plan": plan.sha256, "cells": len(plan.cells)}
+        write_json(folder / "plan.json", {**facts, "finished": False})
         yield folder
+        write_json(folder / "plan.json", {**facts, "finished": True})
         _clean(folder)
 
 
@@ -56,15 +58,18 @@ def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None
     if not numbers:
         return None
     last = output / f"{plan.name}-{numbers[-1]}"
-    finished = (last / "run.json").exists() and rerun is None
-    return None if finished or _plan_of(last) != plan.sha256 else last
+    facts = _facts(last)
+    finished = bool(facts.get("finished")) and rerun is None
+    return None if finished or facts.get("plan") != plan.sha256 else last
 
 
-def _plan_of(folder: Path) -> str | None:
+def _facts(folder: Path) -> dict[str, Any]:
+    """Return what a run folder says of its plan; nothing where that cannot be read."""
     try:
-        return str(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["plan"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        facts = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _next(output: Path, name: str) -> Path:

@@ -174,7 +174,8 @@ def _write_facts(model: TrainedModel, wanted: _Wanted, folder: Path) -> dict[str
     facts["files"] = _file_hashes(folder)
     text = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / "trained.json").write_text(text, encoding="utf-8")
-    return facts
+    found: dict[str, Any] = json.loads(text)  # in the order of a model found in the cache
+    return found
 
 
 def _run(

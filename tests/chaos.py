@@ -99,7 +99,9 @@ def disturb(
     if number != signal.SIGKILL and (left := list(place.rglob(".*.tmp"))):
         return f"left behind: {left}"
     finish(place, jobs)
-    return None if exact_files(place) == wanted else "exact files differ"
+    found = exact_files(place)
+    differ = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    return f"exact files differ: {', '.join(differ)}" if differ else None
 
 
 def begin(place: Path, jobs: str) -> subprocess.Popen[str]:
@@ -112,7 +114,8 @@ def begin(place: Path, jobs: str) -> subprocess.Popen[str]:
 
 def finish(place: Path, jobs: str) -> None:
     """Run to the end, which may be at once."""
-    if not (place / "runs" / "chaos-1" / "report.md").exists():
+    plan = place / "runs" / "chaos-1" / "plan.json"
+    if not (plan.exists() and json.loads(plan.read_text(encoding="utf-8"))["finished"]):
         process = begin(place, jobs)
         said = process.communicate()[1]
         if process.returncode:

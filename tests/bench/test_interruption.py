@@ -140,6 +140,23 @@ def test_a_finished_run_is_not_touched(start) -> None:
     assert [start().results.name, start().results.name] == ["small-1", "small-2"]
 
 
+def test_a_run_killed_before_its_report_is_taken_up_again(start) -> None:
+    folder = start().results.folder
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    (folder / "plan.json").write_text(json.dumps({**plan, "finished": False}), encoding="utf-8")
+    (folder / "report.md").unlink()
+    assert start().results.folder == folder
+    assert (folder / "report.md").exists()
+
+
+def test_training_again_or_not_gives_the_same_files(start, config) -> None:
+    train = {"trainer": "tokenizers_bpe", "corpus": "s", "vocab_size": 300}
+    config.write_text(
+        json.dumps({**CONFIG, "tokenizers": {"t": {"train": train}}}), encoding="utf-8"
+    )
+    assert exact_files(start()) == exact_files(start())  # the second takes the model from the cache
+
+
 def test_a_run_can_be_forced_to_be_new(start, interrupted) -> None:
     assert start(new=True).results.name == "small-2"
 
