@@ -59,7 +59,8 @@ def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None
         return None
     last = output / f"{plan.name}-{numbers[-1]}"
     facts = _facts(last)
-    finished = bool(facts.get("finished")) and rerun is None
+    whole = bool(facts.get("finished")) and (last / "run.json").exists()
+    finished = whole and rerun is None
     return None if finished or facts.get("plan") != plan.sha256 else last
 
 
