@@ -15,6 +15,8 @@ from bench.errors import UsageError
 from bench.matching import share
 from pages import blocks
 
+PAGE = Path(__file__).parents[2] / "docs" / "training.md"
+
 # Merges are ab, abc, abcd and so on, since ties go to the smallest pair: each saves one token a line.
 LINES = "abcdefgh\n" * 4
 CONFIG = """\
@@ -124,6 +126,7 @@ def test_a_share_is_below_one() -> None:
         share("100%")
 
 
+@pytest.mark.skipif(not PAGE.exists(), reason="the pages belong to a checkout")
 @pytest.mark.parametrize("more", [[], ["--on", "programs"]])
 def test_the_answers_in_the_docs_are_those_of_the_ready_config(more: list[str]) -> None:
     arguments = ["train", "vocabulary_sweep", "--match", "cl100k_base", "--within", "10%"]
