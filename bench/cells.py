@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bench.errors import ResultsError
 from bench.model import Finding, IntArray
 from bench.results import finding_rows, write_whole
-from bench.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge, merge_histograms
+from bench.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
@@ -114,22 +114,24 @@ class StoredTally(Tally):
     def __init__(
         self, paths: Sequence[Path], key: CellKey, identities: Sequence[Mapping[str, str]]
     ):
-        rows, histograms = 0, []
+        rows, histogram = 0, np.zeros(0, np.int64)
         findings: list[Finding] = []
         failed: list[int] = []
         for path, identity in zip(paths, identities, strict=True):
             part = _intact(path, key, identity).tally
             rows += part.n
-            histograms.append((part.histogram_ids, part.histogram_counts))
+            n_ids = int(part.histogram_ids.max(initial=-1)) + 1
+            histogram = np.pad(histogram, (0, max(0, n_ids - len(histogram))))
+            histogram[part.histogram_ids] += part.histogram_counts
             findings += part.findings
             failed += part.failed_rows
-        ids, counts = merge_histograms(histograms)
+        ids = np.flatnonzero(histogram)
         fields = {
             "_paths": tuple(paths),
             "_key": key,
             "_n": rows,
             "histogram_ids": ids,
-            "histogram_counts": counts,
+            "histogram_counts": histogram[ids],
             "findings": first_of_each(findings),
             "failed_rows": tuple(failed),
         }
@@ -146,15 +148,25 @@ class StoredTally(Tally):
         for path in self._paths:  # type: ignore[attr-defined]
             yield _intact(path, self._key, {}).tally  # type: ignore[attr-defined]
 
+    def gathered(
+        self, column: Callable[[Tally], npt.NDArray[Any]], kind: type[np.generic]
+    ) -> npt.NDArray[Any]:
+        """Return one array of all parts, which is all of them that is held at a time."""
+        whole, filled = np.empty(self.n, kind), 0
+        for part in self.parts():
+            whole[filled : filled + part.n] = column(part)
+            filled += part.n
+        return whole
+
     @property
     def rows(self) -> IntArray:
         """Row numbers of its documents."""
-        return np.concatenate([part.rows for part in self.parts()])
+        return self.gathered(lambda part: part.rows, np.int64)
 
     @property
     def ids_hash(self) -> npt.NDArray[np.uint64]:
         """Hash of each document's ids."""
-        return np.concatenate([part.ids_hash for part in self.parts()])
+        return self.gathered(lambda part: part.ids_hash, np.uint64)
 
     @property
     def ids(self) -> tuple[npt.NDArray[np.uint32], ...] | None:
@@ -176,7 +188,7 @@ class _StoredColumns(Mapping[str, IntArray]):
     def __getitem__(self, name: str) -> IntArray:
         if name not in COLUMNS:
             raise KeyError(name)
-        return np.concatenate([np.array(part.documents[name]) for part in self._tally.parts()])
+        return self._tally.gathered(lambda part: part.documents[name], np.int64)
 
     def __iter__(self) -> Iterator[str]:
         return iter(COLUMNS)
