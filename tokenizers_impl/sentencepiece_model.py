@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bench.environment import no_garbage_collection
 from bench.errors import TokenizerError
 from bench.model import Fingerprint, Ids, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
@@ -53,7 +52,7 @@ class SentencePieceTokenizer:
         self, texts: Sequence[str]
     ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
         """Return the same ids, and (start, end) in code points for each token."""
-        with _no_garbage_collection():
+        with no_garbage_collection():
             encoded = self.library.encode(list(texts), return_type="offset_mapping", num_threads=1)
             return [e["ids"] for e in encoded], [e["offsets"] for e in encoded]
 
@@ -65,18 +64,6 @@ class SentencePieceTokenizer:
         documents = [i if isinstance(i, list) else np.asarray(i, np.int32) for i in ids]
         texts: list[str] = self.library.decode(documents, num_threads=1)
         return texts
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """A batch makes one tuple for each token, and the collector would walk them again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def build(model: bytes, source: str) -> SentencePieceTokenizer:
