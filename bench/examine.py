@@ -19,6 +19,7 @@ import numpy.typing as npt
 from bench.encode import Encoded, flatten, is_library_failure
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError, TokenizerError
+from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.model import (
     Finding,
@@ -64,6 +65,11 @@ class Asked:
     texts: int = 0
     bytes: int = 0
 
+    def add(self, texts: Sequence[str]) -> None:
+        """Count texts that are encoded."""
+        self.texts += len(texts)
+        self.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
@@ -82,8 +88,7 @@ class Subject:
 
     def ids(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the ids of each text, or in their place what the library failed with."""
-        self.asked.texts += len(texts)
-        self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
+        self.asked.add(texts)
         return _each(_encode(self.tokenizer), texts)
 
     def texts(self, ids: Sequence[Sequence[int]]) -> list[tuple[str] | str]:
@@ -208,6 +213,7 @@ class Examination:
     seed: int
     progress: Callable[[str], None]
     watch: Stopwatch
+    limits: Limits = field(default_factory=Limits)
     asked: Asked = field(default_factory=Asked)
     _kept: dict[str, Subject] = field(default_factory=dict)
     _last: dict[str, Subject] = field(default_factory=dict)

@@ -238,6 +238,7 @@ def _ask(
         seed=config.run.seed,
         progress=progress.step,
         watch=watch,
+        limits=config.run.limits,
     )
     return examine(suites, examination)
 

@@ -146,7 +146,7 @@ def count_cell(task: CellTask) -> CellOutcome:
     identity: dict[str, str] = {}
     reused, reason = False, None
     try:
-        tokenizer = _load(task, watch)
+        tokenizer = loaded(task.source, task.limits, watch)
         facts = facts_of(tokenizer)
         identity = {
             "fingerprint": facts.fingerprint,
@@ -213,12 +213,12 @@ def _ids_of(slice_: Slice, rows: Sequence[int]) -> list[str]:
     return [ids[row] for row in rows]
 
 
-def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
-    source = task.source
+def loaded(source: TokenizerSource, limits: Limits, watch: Stopwatch) -> Tokenizer:
+    """Return a tokenizer, the one that this process used last without loading it again."""
     if not _loaded or _loaded[0][0] != source:
         _loaded.clear()
-        heartbeat.at("load", seconds=task.limits.load_seconds)
-        be_patient(task.limits.hub_seconds)
+        heartbeat.at("load", seconds=limits.load_seconds)
+        be_patient(limits.hub_seconds)
         tokenizer: Tokenizer | TokbenchError
         try:
             with watch.section("load"), library_failures(source.key, "say what its ids are"):
