@@ -34,9 +34,14 @@ or are for private use, as many as one text holds."""
 
 
 def adversarial(
-    seed: int, per_category: int, spellings: Sequence[str], *, code_points: bool = True
+    seed: int,
+    per_category: int,
+    spellings: Sequence[str],
+    *,
+    longest_run: int = LONG_RUNS[-1],
+    code_points: bool = True,
 ) -> list[FuzzText]:
-    """Return the texts of all categories.
+    """Return the texts of all categories; runs are of no more code points than `longest_run`.
 
     >>> texts = adversarial(0, 1, ["<end>"], code_points=False)
     >>> [t.text for t in texts if t.category == "special_token_spellings"][:2]
@@ -44,8 +49,8 @@ def adversarial(
     """
     systematic = {
         "empty": iter([""]),
-        "white_space_runs": _white_space_runs(),
-        "character_runs": _character_runs(),
+        "white_space_runs": _white_space_runs(longest_run),
+        "character_runs": _character_runs(longest_run),
         "contractions": _contractions(),
         "digits": _digits(),
         "special_token_spellings": _spellings(spellings),
@@ -56,15 +61,21 @@ def adversarial(
     return texts + [FuzzText(name, text) for name, found in systematic.items() for text in found]
 
 
-def _white_space_runs() -> Iterator[str]:
+def _up_to(longest: int, lengths: Sequence[int]) -> list[int]:
+    return [length for length in lengths if length <= longest]
+
+
+def _white_space_runs(longest: int) -> Iterator[str]:
     """Runs of one kind alone, before and after a letter, a digit, a mark and a line end."""
-    for character, length in itertools.product(WHITE_SPACE + NEARLY_SPACE, RUNS):
+    for character, length in itertools.product(WHITE_SPACE + NEARLY_SPACE, _up_to(longest, RUNS)):
         run = character * length
         yield from (run, f"a{run}", f"{run}b", f"a{run}b 1{run}2 .{run}.", f"a{run}\nb{run}\r\n")
 
 
-def _character_runs() -> Iterator[str]:
-    for character, length in itertools.product("aAz0.-=_/あ字ก한🙂\u0301\u200d", LONG_RUNS):
+def _character_runs(longest: int) -> Iterator[str]:
+    for character, length in itertools.product(
+        "aAz0.-=_/あ字ก한🙂\u0301\u200d", _up_to(longest, LONG_RUNS)
+    ):
         yield character * length
         yield f" {character * length} x"
 

@@ -316,6 +316,6 @@ def _first_difference(first: Answer, second: Answer) -> int:
 
 def _shown_ids(answer: Answer) -> str:
     if isinstance(answer, str):
-        return answer
+        return answer.partition("\n")[0][:120]
     shown_ids = " ".join(map(str, answer[:8]))
     return f"{shown_ids} …" if len(answer) > 8 else shown_ids or "none"

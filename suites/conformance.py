@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bench.guarded import guarded
 from bench.errors import TokbenchError
 from bench.examine import Examination
+from bench.guarded import guarded
 from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
 from bench.tally import Cell, CellKey
@@ -78,6 +78,7 @@ class Conformance(TokenizerSuite):
 
     engines: Mapping[str, Engine] = Field(min_length=1)
     fuzz: int = Field(default=100, ge=0, le=100_000)
+    longest_run: int = Field(default=20_000, ge=1)
     code_points: bool = True
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (NONCONFORMING,)
@@ -116,7 +117,11 @@ class Conformance(TokenizerSuite):
     def _places(self, comparison: Comparison, examination: Examination) -> Iterator[Place]:
         yield from _corpora(comparison, examination)
         texts = adversarial(
-            examination.seed, self.fuzz, comparison.spellings, code_points=self.code_points
+            examination.seed,
+            self.fuzz,
+            comparison.spellings,
+            longest_run=self.longest_run,
+            code_points=self.code_points,
         )
         for category, some in groupby(texts, key=lambda one: one.category):
             found = Differences()
