@@ -193,7 +193,7 @@ def probe(task: ProbeTask) -> Probed:
         taken, ids = timed(tokenizer.encode_batch, text)
         seconds.append(taken)
         encoded = flatten(ids)
-        tokens = int(encoded.offsets[-1])
+        tokens = max(tokens, int(encoded.offsets[-1]))
         if missing := _missing(tokenizer, text, encoded):
             return Probed(ended=missing)
         if sum(seconds) > ENOUGH_SECONDS:

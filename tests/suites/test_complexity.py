@@ -100,7 +100,7 @@ def rows(made: Series) -> dict[str, Any]:
 
 
 def test_the_fastest_call_of_a_length_counts() -> None:
-    got = [Probed(seconds=(9.0, 1e-3 * n, 8.0), noise=1e-4, tokens=n) for n in LENGTHS]
+    got = [Probed(seconds=(900.0, 1e-3 * n, 800.0), noise=1e-4, tokens=n) for n in LENGTHS]
     found = rows(series(*got))
     assert found["growth_exponent"].value == pytest.approx(1.0)
     assert found["growth_exponent"].n == 5
@@ -221,11 +221,7 @@ def test_the_report_lists_what_ended(results: Results) -> None:
     report = (results.folder / "report.md").read_text(encoding="utf-8")
     section = report.partition("## Growth with length")[2].partition("\n## ")[0]
     assert "| one_letter |" in section
-    assert (
-        "- hangs: said nothing for 2 s, the limit, on 512 code points of one&#95;letter"
-        in (section)
-        or "- hangs: said nothing for 2 s, the limit, on 512 code points of one_letter" in section
-    )
+    assert "- hangs: said nothing for 2 s, the limit, on 512 code points of one_letter" in section
 
 
 def test_a_tokenizer_without_special_tokens_has_no_such_family(measure: Measure) -> None:
