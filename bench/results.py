@@ -171,6 +171,7 @@ def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> l
     return rows
 
 
+_PARAMS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
 _SORT = ("corpus", "language", "suite", "metric", "tokenizer", "params")
 
 
@@ -195,7 +196,7 @@ def _measurement_row(m: Measurement, tallies: Tallies) -> dict[str, Any]:
         "ci_low": _finite(m.ci_low),
         "ci_high": _finite(m.ci_high),
         "n": m.n,
-        "params": json.dumps(m.params, sort_keys=True, ensure_ascii=False, allow_nan=False),
+        "params": _PARAMS.encode(m.params),
         "status": m.status,
         "detail": m.detail,
     }
