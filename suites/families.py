@@ -1,7 +1,7 @@
 """Texts that make tokenizers slow or end them, each of any length.
 
 A family is one kind of text without anything in it that a pre-tokenizer could cut at, or with
-nothing else. All are the same in every run.
+nothing else; `words` is ordinary text to compare with. All are the same in every run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,21 @@ def _drawn(first: int, last: int) -> str:
     return "".join(chr(rng.randint(first, last)) for _ in range(65_537))
 
 
+_WORDS = (
+    "the of and to in is that it was for on are as with they at be this from have or by one had "
+    "not but what all were when we there can an your which their said if do will each about how"
+).split()
+
+
+@cache
+def _words() -> str:
+    """Return words in an order drawn once and for all."""
+    rng = random.Random(0)
+    return "".join(f"{rng.choice(_WORDS)} " for _ in range(20_011))
+
+
 FAMILIES: Mapping[str, Callable[[int], str]] = {
+    "words": lambda n: _repeated(_words())(n),
     "one_letter": _repeated("a"),
     "letters": lambda n: _repeated(_drawn(0x61, 0x7A))(n),
     "spaces": _repeated(" "),
