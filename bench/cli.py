@@ -300,15 +300,29 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 @main.command()
 @CONFIG
 @SET
-def validate(config: str, overrides: tuple[str, ...]) -> None:
-    """Check CONFIG without reading a corpus or loading a tokenizer."""
-    from bench.console import message, result
-    from bench.pinning import unpinned
+@OFFLINE
+def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
+    """Check CONFIG without reading a corpus or loading a tokenizer.
 
+    The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
+    run can load; 3 for one that the Hub refuses now.
+    """
+    from bench.console import message, result
+    from bench.hub import set_up_hub
+    from bench.pinning import unpinned
+    from bench.validating import problems
+
+    set_up_hub(offline=offline)
     loaded = _load(config, overrides)
     for one in unpinned(loaded):
         message(f"warning: {one}")
-    result(f"{loaded.path}: fine")
+    found = list(problems(loaded))
+    for problem in found:
+        message(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
+    kinds = {problem.kind for problem in found}
+    if kinds <= {"unknown"}:
+        result(f"{loaded.path}: fine")
+    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds else 0)
 
 
 @main.command()

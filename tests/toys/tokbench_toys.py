@@ -193,16 +193,20 @@ TOKENS_OF = MetricSpec(
 class Questions(TokenizerSuite):
     """Ask for the tokens of each text, as often as there are rounds; where it fails, for none.
 
-    `how` makes the suite itself fail after its last question.
+    `how` makes the suite itself fail after its last question; `until` makes it wait for a file
+    before the first.
     """
 
     texts: tuple[str, ...] = ("a", "the boom", "bc")
     rounds: int = 1
     how: How | None = None
+    until: str | None = None
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (TOKENS_OF,)
 
     def measure(self, examination: Examination) -> Iterator[Measurement]:
+        while self.until is not None and not os.path.exists(self.until):
+            time.sleep(0.05)
         for subject in examination.subjects():
             for round_ in range(self.rounds):
                 for text, ids in zip(self.texts, subject.ids(self.texts), strict=True):
