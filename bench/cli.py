@@ -567,11 +567,13 @@ def inspect(
 ) -> None:
     """Show how tokenizers cut TEXT: pieces, ids and bytes, side by side."""
     from bench import inspecting
-    from bench.console import message, result, result_json
+    from bench.console import Progress, message, result, result_json
+    from bench.executors import executor
 
     content = inspecting.read_text(text, file)
     loaded = _load(config, overrides)
-    views, problems = inspecting.inspect(loaded, content, wanted)
+    with executor(1, Progress(quiet=True)) as worker:
+        views, problems = inspecting.inspect(loaded, content, wanted, executor=worker)
     if shape == "json":
         result_json([view.to_json() for view in views])
     else:
@@ -603,21 +605,24 @@ def which(
     """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
     from bench import which as finding
     from bench.config import load_options
-    from bench.console import message, result, result_json
+    from bench.console import Progress, message, result, result_json
     from bench.costing import CostModel
+    from bench.executors import executor
 
     if as_json and as_prompt:
         raise click.UsageError("give either --json or --prompt")
     content, file = finding.text_or_file(text)
     if file is not None:
         message(f"reading the file {file}")
-    analysis = finding.analyse(
-        _load(config, overrides),
-        content,
-        translation=None if translation is None else finding.text_or_file(translation)[0],
-        costs=None if costs is None else load_options(costs, CostModel),
-        wanted=wanted,
-    )
+    with executor(1, Progress(quiet=True)) as worker:
+        analysis = finding.analyse(
+            _load(config, overrides),
+            content,
+            translation=None if translation is None else finding.text_or_file(translation)[0],
+            costs=None if costs is None else load_options(costs, CostModel),
+            wanted=wanted,
+            executor=worker,
+        )
     if as_json:
         result_json(analysis.to_json())
     elif as_prompt:

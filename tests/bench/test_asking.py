@@ -238,3 +238,31 @@ def test_ctrl_c_while_a_suite_asks_leaves_whole_files_and_the_next_run_goes_on(
     run(config, folder=interrupted)
     first, second = (exact_files(folder / "runs" / "asking-1") for folder in (wanted, interrupted))
     assert first == second
+
+
+@pytest.mark.parametrize("command", ["inspect", "which"])
+def test_one_text_is_looked_at_with_every_tokenizer_that_outlives_it(
+    toys_known: None, tmp_path: Path, tokbench: Any, command: str
+) -> None:
+    config = {
+        "name": "looked",
+        "corpora": {"c": {"source": "builtin", "dataset": "sentences"}},
+        "tokenizers": {
+            **faulty("raise", "panic", "die", "crash", "hang", "hoard"),
+            "no_load": {"type": "toy_faulty", "how": "crash", "where": "load"},
+            "well": {"type": "utf8_bytes"},
+        },
+        "limits": {"seconds": 4, "memory": "400 MB"},
+    }
+    (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
+    text = "the boom"
+    done = tokbench(tmp_path, command, text, "--config", "c.yaml")
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "well" in done.stdout
+    lines = {line.partition(": ")[0]: line for line in done.stderr.splitlines()}
+    for how, reason in FAULTS.items():
+        if how != "interrupt":
+            assert reason.replace(f"{SECONDS} s", "4 s") in lines[how]
+    assert "was ended by SIGSEGV while it was loaded" in lines["no_load"]
+    assert "well" not in lines

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from bench.examine import Examination
@@ -205,7 +206,7 @@ class Questions(TokenizerSuite):
     metrics: ClassVar[tuple[MetricSpec, ...]] = (TOKENS_OF,)
 
     def measure(self, examination: Examination) -> Iterator[Measurement]:
-        while self.until is not None and not os.path.exists(self.until):
+        while self.until is not None and not Path(self.until).exists():
             time.sleep(0.05)
         for subject in examination.subjects():
             for round_ in range(self.rounds):
