@@ -25,15 +25,26 @@ SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What is said of one engine."""
+    """What is said of one engine, and how many texts it is said on."""
 
     engine: str
     reference: str
     verdict: str
     """`exact`, `exact except`, `wrong` or `not compared`."""
     message: str
+    documents: int | None = None
+    strings: int | None = None
+    unexpected: int | None = None
+    """Texts that differ for a reason that the config does not allow."""
+    allowed: int | None = None
+    """Texts that differ for one that it does."""
     witnesses: tuple[str, ...] = ()
     """Of differences that are not allowed: smallest texts, with both ids."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the engine gives the ids of its reference, as far as the config asks."""
+        return self.verdict in ("exact", "exact except")
 
 
 def narrowed(config: Config, engines: Sequence[str], reference: str | None) -> Config:
@@ -78,20 +89,42 @@ def _declared(engine: str, declared: dict[str, Any]) -> Any:
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """Return what a run says of each engine, in the order of the config."""
+    """Return what a run says of each engine that its config names, in that order."""
+    options = results.run["config"]["suites"].get(SUITE, {})
     rows = [row for row in results.findings.to_pylist() if row["suite"] == SUITE]
-    found = {}
-    for row in rows:
+    return [
+        _verdict(key, engine if isinstance(engine, str) else engine["reference"], rows)
+        for key, engine in options.get("engines", {}).items()
+    ]
+
+
+def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> Verdict:
+    mine = [row for row in rows if row["tokenizer"] == engine]
+    for row in mine:
         data = json.loads(row["data"])
         if "verdict" in data:
-            found[row["tokenizer"]] = Verdict(
-                engine=row["tokenizer"],
-                reference=data["reference"],
+            return Verdict(
+                engine=engine,
+                reference=reference,
                 verdict=data["verdict"],
                 message=row["message"],
-                witnesses=_witnesses(rows, row["tokenizer"]),
+                documents=data["documents"],
+                strings=data["strings"],
+                unexpected=data["unexpected"],
+                allowed=data["allowed"],
+                witnesses=_witnesses(rows, engine),
             )
-    return [found[key] for key in results.run["config"]["tokenizers"] if key in found]
+    return Verdict(
+        engine=engine, reference=reference, verdict="not compared", message=_why_not(engine, rows)
+    )
+
+
+def _why_not(engine: str, rows: Sequence[dict[str, Any]]) -> str:
+    for row in rows:
+        of_it = row["tokenizer"] == engine or repr(engine) in row["message"]
+        if row["kind"] == "failure" and of_it:
+            return str(row["message"])
+    return "it or its reference could not be loaded or counted"
 
 
 def _witnesses(rows: Sequence[dict[str, Any]], engine: str) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from bench.conforming import Verdict, verdicts
 from bench.markup import count, escape, number
 from bench.markup import markdown_table as table
 from reports.view import Row, View
@@ -15,26 +16,15 @@ STEEP = 1.2
 """Exponents whose whole interval lies above are printed bold: n · log n stays below."""
 
 
-def verdicts_on_engines(view: View) -> dict[str, Row]:
-    """Return what the suite `conformance` says of each engine, by tokenizer."""
-    return {
-        row["tokenizer"]: row
-        for row in view.findings
-        if row["suite"] == "conformance" and "verdict" in row["data"]
-    }
-
-
 def speed_name(view: View, tokenizer: str) -> str:
     """Return an escaped name for tables of speed, with the mark of engines that are not right."""
-    said = verdicts_on_engines(view).get(tokenizer)
-    wrong = said is not None and said["data"]["verdict"] in ("wrong", "not compared")
-    return f"{escape(tokenizer)} {WRONG}" if wrong else escape(tokenizer)
+    wrong = {one.engine for one in verdicts(view.results) if not one.right}
+    return f"{escape(tokenizer)} {WRONG}" if tokenizer in wrong else escape(tokenizer)
 
 
 def mark_explained(view: View) -> Iterator[str]:
     """Say what the mark means, where a tokenizer has it."""
-    names = [name for name in view.tokenizers if WRONG in speed_name(view, name)]
-    if names:
+    if not all(one.right for one in verdicts(view.results)):
         yield (
             f"{WRONG} does not give the ids of its reference, or was not compared with it (see "
             "Conformance): its speed is that of other work, and no reason to prefer it."
@@ -43,7 +33,7 @@ def mark_explained(view: View) -> Iterator[str]:
 
 def conformance(view: View) -> Iterator[str]:
     """Yield the section on engines held against references; nothing where there is none."""
-    said = verdicts_on_engines(view)
+    said = verdicts(view.results)
     if not said:
         return
     yield "## Conformance"
@@ -52,57 +42,30 @@ def conformance(view: View) -> Iterator[str]:
         "adversarial strings. Exact says that no text asked showed a difference. A round trip "
         "proves nothing: wrong ids can decode to the right text."
     )
-    rows = [_verdict_cells(name, said[name]) for name in _in_order(view, said)]
     header = ["engine", "reference", "verdict", "documents", "strings", "not allowed", "allowed"]
-    yield table(header, rows, left=3)
-    lines = [line for name in _in_order(view, said) for line in _witness_lines(view, said[name])]
+    yield table(header, map(_verdict_cells, said), left=3)
+    lines = [line for one in said if not one.right for line in _details(one)]
     if lines:
         yield "\n".join(lines)
 
 
-def _in_order(view: View, said: dict[str, Row]) -> list[str]:
-    """Return the engines in the order of the config, those that it does not have last."""
-    order = [*view.run["config"]["tokenizers"], *sorted(said)]
-    return sorted(said, key=order.index)
-
-
-def _verdict_cells(name: str, row: Row) -> list[str]:
-    data = row["data"]
-    differing = data.get("differing", {})
-    unexpected = data.get("unexpected")
-    allowed = None if unexpected is None else max(0, sum(differing.values()) - unexpected)
-    verdict = data["verdict"]
+def _verdict_cells(one: Verdict) -> list[str]:
     return [
-        escape(name),
-        escape(data["reference"]),
-        f"**{verdict}** {WRONG}" if verdict in ("wrong", "not compared") else escape(verdict),
-        count(data.get("documents")),
-        count(data.get("strings")),
-        count(unexpected),
-        count(allowed),
+        escape(one.engine),
+        escape(one.reference),
+        escape(one.verdict) if one.right else f"**{escape(one.verdict)}** {WRONG}",
+        count(one.documents),
+        count(one.strings),
+        count(one.unexpected),
+        count(one.allowed),
     ]
 
 
-def _witness_lines(view: View, said: Row) -> Iterator[str]:
-    """Yield the verdict in words and the smallest witnesses, where an engine is not right."""
-    if said["data"]["verdict"] not in ("wrong", "not compared"):
-        return
-    yield f"- {escape(said['tokenizer'])}: {escape(said['message'])}"
-    witnesses = [
-        row
-        for row in view.findings
-        if row["suite"] == "conformance"
-        and row["kind"] == "witness"
-        and row["tokenizer"] == said["tokenizer"]
-        and not row["data"]["expected"]
-    ]
-    witnesses.sort(key=lambda row: (len(row["data"]["text"]), row["data"]["text"]))
-    for row in _distinct(witnesses)[:WITNESSES]:
-        yield f"  - {escape(row['message'])}"
-
-
-def _distinct(witnesses: Sequence[Row]) -> list[Row]:
-    return list({row["data"]["text"]: row for row in reversed(witnesses)}.values())[::-1]
+def _details(one: Verdict) -> Iterator[str]:
+    """Yield the verdict in words and the smallest witnesses."""
+    yield f"- {escape(one.engine)}: {escape(one.message)}"
+    for witness in one.witnesses[:WITNESSES]:
+        yield f"  - {escape(witness)}"
 
 
 def complexity(view: View) -> Iterator[str]:

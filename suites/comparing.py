@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bench.guarded import Lost
+from bench.calls import Lost
+from bench.examine import Examination, Subject
 from bench.model import Finding, IntArray
 from bench.tally import Cell, CellKey
 from suites.shrink import shrink
@@ -25,17 +26,6 @@ from suites.witnesses import shown
 
 Ids = tuple[int, ...]
 Answer = Ids | str
-
-
-class Asks(Protocol):
-    """What is asked of each side: a `bench.examine.Subject`, or a `bench.guarded.Guarded`."""
-
-    @property
-    def spellings(self) -> frozenset[str]:
-        """How its special tokens are spelled."""
-
-    def ids(self, texts: Sequence[str]) -> list[Answer]:
-        """Return the ids of each text, or in their place what the library failed with."""
 
 
 def _form(form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> Callable[[str], str]:
@@ -106,8 +96,17 @@ class Comparison:
     """A pair, loaded."""
 
     pair: Pair
-    first: Asks
-    second: Asks
+    first: Subject
+    second: Subject
+
+    @classmethod
+    def of(cls, pair: Pair, examination: Examination) -> Self:
+        """Return the comparison of a pair that is asked together."""
+        return cls(
+            pair=pair,
+            first=examination.subject(pair.first),
+            second=examination.subject(pair.second),
+        )
 
     @cached_property
     def spellings(self) -> list[str]:
@@ -127,31 +126,25 @@ class Comparison:
     def explain(self, texts: Sequence[str]) -> list[str]:
         """Name for each text what makes both agree.
 
-        ``second:nfc`` where second normalizes and first does not.
+        ``second:nfc`` where second normalizes and first does not. A text that is explained as it
+        is, such as one that a library fails on, is not changed: the changed one would fail too.
         """
-        changed = [[text, *(change(text) for change in CHANGES.values())] for text in texts]
-        answers = iter(self.answers([text for some in changed for text in some]))
-        return [
-            self._explain(text, [next(answers) for _ in some])
-            for text, some in zip(texts, changed, strict=True)
-        ]
+        plain = self.answers(texts)
+        found = [self._as_it_is(t, *both) for t, both in zip(texts, plain, strict=True)]
+        left = [i for i, explanation in enumerate(found) if explanation is None]
+        changed = iter(self.answers([c(texts[i]) for i in left for c in CHANGES.values()]))
+        for i in left:
+            found[i] = _by_change(plain[i], [next(changed) for _ in CHANGES])
+        return [explanation or "other" for explanation in found]
 
-    def _explain(self, text: str, answers: Sequence[tuple[Answer, Answer]]) -> str:
-        (first, second), *changed = answers
+    def _as_it_is(self, text: str, first: Answer, second: Answer) -> str | None:
         if isinstance(first, Lost) or isinstance(second, Lost):
             return "crashed"
         if has_lone_surrogate(text):
             return "lone_surrogates"
         if isinstance(first, str) or isinstance(second, str):
             return "failed"
-        if any(spelling in text for spelling in self.spellings):
-            return "special_token"
-        for name, (a, b) in zip(CHANGES, changed, strict=True):
-            if a == b or name == "prefix_space":
-                side = _who_changes(first, second, a, b)
-                if side:
-                    return f"{side}:{name}"
-        return "other"
+        return "special_token" if any(one in text for one in self.spellings) else None
 
     def reason(self, explanation: str) -> str:
         """Say an explanation in words."""
@@ -183,7 +176,19 @@ def _differ(first: Answer, second: Answer) -> bool:
     return first != second and not (isinstance(first, str) and isinstance(second, str))
 
 
-def _who_changes(first: Ids, second: Ids, a: Answer, b: Answer) -> str | None:
+def _by_change(
+    plain: tuple[Answer, Answer], changed: Sequence[tuple[Answer, Answer]]
+) -> str | None:
+    """Return the first change after which both agree, and who makes it by itself."""
+    for name, (a, b) in zip(CHANGES, changed, strict=True):
+        if a == b or name == "prefix_space":
+            side = _who_changes(*plain, a, b)
+            if side:
+                return f"{side}:{name}"
+    return None
+
+
+def _who_changes(first: Answer, second: Answer, a: Answer, b: Answer) -> str | None:
     """The side whose ids do not move when the text is changed does the change by itself."""
     if b == second and a != first and a == b:
         return "second"

@@ -26,7 +26,7 @@ from bench.model import Finding, HasSpecialTokens, Measurement, MetricSpec, Toke
 from bench.plugins import ClockSuite
 from bench.pool import Loss, Settle, Workers
 from bench.timing import Contest, Timed
-from bench.worker import loaded
+from bench.worker import load
 from suites.families import FAMILIES, text_of
 from suites.growth import LEAST, MOST, Growth, Point, fit, resolvable
 
@@ -179,7 +179,7 @@ def probe(task: ProbeTask) -> Probed:
 
     A failure of the library leaves the process, so that whatever state it is in, nobody uses it.
     """
-    tokenizer = loaded(task.source, task.limits, Stopwatch())
+    tokenizer = load(task.source, task.limits, Stopwatch())
     spellings = tokenizer.special_tokens if isinstance(tokenizer, HasSpecialTokens) else {}
     heartbeat.at("call", seconds=task.limits.seconds)
     noise = noise_of(tokenizer.encode_batch)

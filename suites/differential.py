@@ -7,12 +7,11 @@ agree, and the shortest text of each explanation is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from pydantic import Field
 
-from bench.errors import UsageError
 from bench.examine import Examination
 from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
@@ -46,28 +45,18 @@ class Differential(TokenizerSuite):
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (AGREEMENT, UNEXPECTED)
 
+    def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Return the pairs, whatever else the run has."""
+        return [(pair.first, pair.second) for pair in self.pairs]
+
     def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
         """Return how far each pair agrees, and a smallest text for each kind of difference."""
         for pair in self.pairs:
-            _check(pair, examination)
-            comparison = Comparison(
-                pair=pair,
-                first=examination.subject(pair.first),
-                second=examination.subject(pair.second),
-            )
-            yield from _corpora(examination, comparison)
-            if self.fuzz:
-                yield from _fuzz(comparison, examination.seed, self.fuzz)
-
-
-def _check(pair: Pair, examination: Examination) -> None:
-    for key in (pair.first, pair.second):
-        if key not in examination.tallies.tokenizers:
-            known = ", ".join(examination.keys()) or "none"
-            raise UsageError(
-                f"suites.differential.pairs: no tokenizer {key!r} was loaded in this run; "
-                f"there are: {known}"
-            )
+            if {pair.first, pair.second} == set(examination.tokenizers):
+                comparison = Comparison.of(pair, examination)
+                yield from _corpora(examination, comparison)
+                if self.fuzz:
+                    yield from _fuzz(comparison, examination.seed, self.fuzz)
 
 
 def _corpora(examination: Examination, comparison: Comparison) -> Iterator[Measurement | Finding]:

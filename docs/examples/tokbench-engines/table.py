@@ -194,7 +194,7 @@ def _speeds(results: Results, sight: str) -> str:
         if row["metric"] == "encode_throughput" and row["value"] and params["text"] == sight:
             found.setdefault((row["tokenizer"], row["language"]), []).append(row["value"])
     tokenizers = dict.fromkeys(name for name, _ in found)
-    wrong = {one.engine for one in verdicts(results) if one.verdict in ("wrong", "not compared")}
+    wrong = {one.engine for one in verdicts(results) if not one.right}
     rows = [
         [f"{name} ✗" if name in wrong else name, *(_cell(found.get((name, x))) for x in TIMED)]
         for name in results.run["config"]["tokenizers"]
