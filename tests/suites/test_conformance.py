@@ -30,7 +30,6 @@ TOKENIZERS: dict[str, Any] = {
     "strict": {"type": "toy_pieces", "pieces": PIECES},
     "splits": {"type": "toy_lenient", "pieces": ["tho", "th", "e"]},
     "lowers": {"type": "toy_lenient", "pieces": PIECES, "lowercase": True},
-    "lowers_with_leave": {"type": "toy_lenient", "pieces": PIECES, "lowercase": True},
     "larger": {"type": "toy_lenient", "pieces": [*PIECES, "more"]},
     "dies": {"type": "toy_faulty", "word": RARE, "how": "die"},
     "bytes": {"type": "toy_lenient"},
@@ -39,8 +38,7 @@ ENGINES: dict[str, Any] = {
     "same": "reference",
     "strict": "reference",
     "splits": "reference",
-    "lowers": "reference",
-    "lowers_with_leave": {"reference": "reference", "expected": ["lower_case", "lone_surrogates"]},
+    "lowers": {"reference": "reference", "expected": ["lower_case"]},
     "larger": "reference",
     "dies": "bytes",
     "missing": "reference",
@@ -133,14 +131,14 @@ def test_wrong_ids_are_found_though_every_text_comes_back(results: Results) -> N
     assert (witness["position"], witness["repeats"], witness["expected"]) == (0, True, False)
 
 
-def test_an_explained_difference_is_wrong_unless_the_config_allows_it(results: Results) -> None:
-    assert said(results, "lowers")["verdict"] == "wrong"
-    assert nonconforming(results, "lowers", corpus="texts") == (1, 4, {"first:lower_case": 1})
-    with_leave = said(results, "lowers_with_leave")
-    assert (
-        with_leave["differing"]["lower_case"] == said(results, "lowers")["differing"]["lower_case"]
-    )
-    assert nonconforming(results, "lowers_with_leave", corpus="texts")[0] == 0
+def test_what_the_config_allows_is_an_exception_and_nothing_else_is(results: Results) -> None:
+    data = said(results, "lowers")
+    assert data["verdict"] == "exact except"
+    assert list(data["differing"]) == ["lower_case"]
+    assert data["allowed"] == data["differing"]["lower_case"] > 100
+    assert nonconforming(results, "lowers", corpus="texts") == (0, 4, {"first:lower_case": 1})
+    witness = witnesses(results, "lowers")["texts", "conformance:first:lower_case"]
+    assert (len(witness["text"]), witness["expected"]) == (1, True)
 
 
 def test_a_vocabulary_of_another_size_is_an_error_and_nothing_is_compared(
