@@ -135,6 +135,7 @@ class StoredTally(Tally):
             "_paths": tuple(paths),
             "_key": key,
             "_n": rows,
+            "_totals": {},
             "histogram_ids": ids,
             "histogram_counts": histogram[ids],
             "findings": first_of_each(findings),

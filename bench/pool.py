@@ -345,8 +345,7 @@ def resident_bytes(pid: int) -> int | None:
     """Return the resident memory of a process in bytes, None where the system does not tell."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, ValueError, IndexError):
-            with Path(f"/proc/{pid}/statm").open("rb", buffering=0) as statm:
-                pages = int(statm.read().split()[1])
+            pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
         return None
     with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):

@@ -70,6 +70,7 @@ class Tally:
     """The ids of each document, when the config keeps them."""
     findings: tuple[Finding, ...] = ()
     failed_rows: tuple[int, ...] = ()
+    _totals: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def n(self) -> int:
@@ -83,7 +84,9 @@ class Tally:
 
     def total(self, column: str) -> int:
         """Sum of one column over all documents."""
-        return int(self.documents[column].sum())
+        if column not in self._totals:
+            self._totals[column] = int(self.documents[column].sum())
+        return self._totals[column]
 
     def round_trip_count(self, kind: int) -> int:
         """Documents of one round-trip class."""
