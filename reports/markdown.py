@@ -14,6 +14,7 @@ from bench.markup import count, escape, number, percent, visible
 from bench.markup import markdown_table as table
 from bench.plugins import ReportPlugin
 from bench.results import Results
+from reports.conformance import complexity, conformance, mark_explained, speed_name
 from reports.view import (
     Row,
     TokenizerSummary,
@@ -38,7 +39,9 @@ class Markdown(ReportPlugin):
         for corpus in view.ordered_corpora:
             blocks += _corpus(view, corpus)
         blocks += _fidelity(view)
+        blocks += conformance(view)
         blocks += _speed(view)
+        blocks += complexity(view)
         blocks += _skipped(view)
         blocks += _reproduce(view)
         blocks += _method(view)
@@ -263,7 +266,7 @@ def _fidelity(view: View) -> Iterator[str]:
     header = ["tokenizer", "corpus", "exact", "normalized", "lossy", "UNK", "bytes lost"]
     header += ["lost to", "byte fallback", "partial characters"]
     yield table(header, rows, left=2)
-    witnesses = [f for f in view.findings if f["kind"] == "witness"]
+    witnesses = [f for f in view.findings if f["kind"] == "witness" and f["suite"] != "conformance"]
     if witnesses:
         yield _folded(f"{len(witnesses)} witnesses", _witness_table(witnesses))
 
@@ -345,9 +348,15 @@ def _speed(view: View) -> Iterator[str]:
             decode = view.row("decode_throughput", name, corpus)
             if encode is not None and encode["value"] is not None:
                 body.append(
-                    [escape(name), escape(corpus), _speed_cell(encode), _speed_cell(decode)]
+                    [
+                        speed_name(view, name),
+                        escape(corpus),
+                        _speed_cell(encode),
+                        _speed_cell(decode),
+                    ]
                 )
     yield table(["tokenizer", "corpus", "encode MB/s", "decode MB/s"], body, left=2)
+    yield from mark_explained(view)
 
 
 def _speed_cell(row: Row | None) -> str:

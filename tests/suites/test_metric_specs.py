@@ -7,11 +7,20 @@ import pytest
 from bench.costing import COST_METRICS
 from bench.metric_pages import all_metrics, pages
 from bench.model import MetricSpec
+from suites.complexity import Complexity
+from suites.conformance import Conformance
 from suites.efficiency import Efficiency
 from suites.information import Information
 from suites.multilingual import Multilingual
 
-WHOLE = [*Efficiency.metrics, *Multilingual.metrics, *Information.metrics, *COST_METRICS]
+WHOLE = [
+    *Complexity.metrics,
+    *Conformance.metrics,
+    *Efficiency.metrics,
+    *Multilingual.metrics,
+    *Information.metrics,
+    *COST_METRICS,
+]
 
 
 @pytest.mark.parametrize("spec", WHOLE, ids=lambda spec: spec.name)
