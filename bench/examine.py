@@ -23,6 +23,7 @@ from bench.loading import TokenizerSource
 from bench.model import (
     Finding,
     HasOffsets,
+    HasPreTokens,
     HasSpecialTokens,
     Ids,
     IntArray,
@@ -37,6 +38,9 @@ from bench.words import Boundaries
 
 Asking = TypeVar("Asking")
 Answer = TypeVar("Answer")
+
+InPreTokens = tuple[tuple[int, ...], tuple[int, ...]]
+"""The ids of a text, and for each the number of its pre-token."""
 
 KEEP_IDS = 1_200_000
 """Tokenizers stay loaded while their ids add up to no more than this; later ones take turns."""
@@ -85,6 +89,15 @@ class Subject:
         self.asked.texts += len(texts)
         self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
         return _each(_encode(self.tokenizer), texts)
+
+    def in_pre_tokens(self, texts: Sequence[str]) -> list[InPreTokens | str]:
+        """Return ids and their pre-tokens' numbers of each text, or what the library failed with.
+
+        Of tokenizers that are `HasPreTokens` only.
+        """
+        self.asked.texts += len(texts)
+        self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
+        return _each(_encode_in_pre_tokens(self.tokenizer), texts)
 
     def texts(self, ids: Sequence[Sequence[int]]) -> list[tuple[str] | str]:
         """Return the text of each list of ids in a tuple of one, or what the library failed with."""
@@ -140,6 +153,19 @@ def _trip(text: str, ids: tuple[int, ...], back: tuple[str] | str) -> Trip:
 
 def _encode(tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[tuple[int, ...]]]:
     return lambda texts: [_plain(ids) for ids in tokenizer.encode_batch(list(texts))]
+
+
+def _encode_in_pre_tokens(
+    tokenizer: Tokenizer,
+) -> Callable[[Sequence[str]], list[InPreTokens]]:
+    assert isinstance(tokenizer, HasPreTokens)
+    encode = tokenizer.encode_batch_in_pre_tokens
+
+    def call(texts: Sequence[str]) -> list[InPreTokens]:
+        ids, numbers = encode(list(texts))
+        return [(_plain(one), tuple(many)) for one, many in zip(ids, numbers, strict=True)]
+
+    return call
 
 
 def _plain(ids: Ids) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from bench.examine import Examination, Subject
-from bench.model import Finding, HasRanks, Measurement, MetricSpec
+from bench.model import Finding, HasMerging, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
 from suites import composition, merging, overlap, reachability
 from suites.overlap import Contents
@@ -150,15 +150,16 @@ class Vocabularies(TokenizerSuite):
                 yield self._note(subject, what, f"duplicates:{by}", ids)
 
     def _unmerged(self, subject: Subject) -> Iterator[Measurement | Finding]:
-        if not isinstance(subject.tokenizer, HasRanks):
-            yield _one(subject, UNMERGED, None, {}, "the tokenizer offers no ranks of merges")
+        tokenizer = subject.tokenizer
+        rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
+        if rules is None:
+            yield _one(subject, UNMERGED, None, {}, "not BPE, or it does not say how it merges")
             return
-        ranks = subject.tokenizer.ranks
-        odd = merging.not_reached(ranks)
-        yield _one(subject, UNMERGED, len(odd), {"of": len(ranks)})
+        odd, of = merging.not_reached(rules)
+        yield _one(subject, UNMERGED, len(odd), {"of": of})
         if odd:
-            what = f"{len(odd)} of {len(ranks)} entries are not reached by merging their own bytes"
-            yield self._note(subject, what, "unmerged", [ranks[token] for token in odd])
+            what = f"{len(odd)} of {of} entries are not reached by merging their own symbols"
+            yield self._note(subject, what, "unmerged", odd)
 
     def _unreached(
         self, examination: Examination, subject: Subject

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.model import Vocabulary
+from collections.abc import Mapping
+
+from bench.model import Merging, Vocabulary
 from byte_tokenizer import Ask
 from suites import composition, merging, reachability
 from suites.overlap import contents, overlap
@@ -32,11 +34,22 @@ def test_bytes_that_no_utf8_has_are_told_apart(ask: Ask) -> None:
     assert impossible == [0xC0, 0xC1, *range(0xF5, 0x100)]
 
 
+def by_rank(ranks: Mapping[bytes, int]) -> Merging:
+    def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+        rank = ranks.get(left + right)
+        return None if rank is None else (rank, left + right)
+
+    return Merging(
+        entries=lambda: ((i, [bytes([b]) for b in token]) for token, i in ranks.items()),
+        join=join,
+    )
+
+
 def test_an_entry_that_no_merge_leads_to_is_found() -> None:
     singles = {bytes([b]): b for b in range(256)}
     trained = singles | {b"th": 256, b"the": 257}
-    assert merging.not_reached(trained) == []
-    assert merging.not_reached(trained | {b"cat": 258}) == [b"cat"]
+    assert merging.not_reached(by_rank(trained)) == ([], 258)
+    assert merging.not_reached(by_rank(trained | {b"cat": 258})) == ([258], 259)
 
 
 def test_entries_are_told_apart_by_kind_and_script() -> None:
