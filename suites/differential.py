@@ -24,20 +24,9 @@ from bench.tally import Cell, CellKey
 from suites.fuzz import fuzz
 from suites.shrink import shrink
 from suites.witnesses import shown
-
-AGREEMENT = MetricSpec(
-    name="id_agreement",
-    unit="share",
-    direction="higher",
-    definition="Share of documents for which two tokenizers declared to be one vocabulary give "
-    "the same ids; params name both and count the differing documents by explanation.",
-)
-UNEXPECTED = MetricSpec(
-    name="unexpected_id_differences",
-    unit="documents",
-    direction="lower",
-    additive=True,
-    definition="Documents whose ids differ for no reason that the config expects.",
+from suites.witnesses_specs import (
+    AGREEMENT,
+    UNEXPECTED,
 )
 
 SUITE = "differential"
