@@ -146,7 +146,14 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
     repeating = [
         f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
     ]
-    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": repeating}
+    options = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": repeating,
+        "column_encoding": {
+            f.name: "DELTA_BINARY_PACKED" for f in first.schema if f.type == pa.int64()
+        },
+    }
     with (
         whole_file(path) as temporary,
         pq.ParquetWriter(temporary, first.schema, **options) as writer,
@@ -164,6 +171,7 @@ def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> l
     return rows
 
 
+_PARAMS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
 _SORT = ("corpus", "language", "suite", "metric", "tokenizer", "params")
 
 
@@ -188,7 +196,7 @@ def _measurement_row(m: Measurement, tallies: Tallies) -> dict[str, Any]:
         "ci_low": _finite(m.ci_low),
         "ci_high": _finite(m.ci_high),
         "n": m.n,
-        "params": json.dumps(m.params, sort_keys=True, ensure_ascii=False, allow_nan=False),
+        "params": _PARAMS.encode(m.params),
         "status": m.status,
         "detail": m.detail,
     }

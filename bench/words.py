@@ -45,13 +45,15 @@ class Boundaries:
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
         lengths = tokenizer.vocabulary.byte_lengths.take(encoded.index)
-        if tokenizer.vocabulary.byte_lengths.min(initial=0) < 0:
+        if lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)
-        n_bytes = np.diff(batch.offsets)
-        excess = np.diff(running[encoded.offsets]) - n_bytes
+        excess = np.diff(running[encoded.offsets]) - np.diff(batch.offsets)
         if tokenizer.prefix_space and excess.any():
-            lengths, excess = _without_prefix(lengths, excess, encoded, tokenizer)
+            prefixed = _prefixed(excess, encoded, tokenizer)
+            excess -= prefixed
+            # the space goes from the document's first token, which moves all that follow
+            lengths[encoded.offsets[:-1][prefixed]] -= 1
             running = _running(lengths)
         breached = excess != 0
         starts, ends = running[:-1], running[1:]
@@ -99,18 +101,14 @@ def _running(lengths: npt.NDArray[Any]) -> IntArray:
     return total
 
 
-def _without_prefix(
-    lengths: npt.NDArray[np.int32], excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
-) -> tuple[npt.NDArray[np.int32], IntArray]:
-    first = encoded.offsets[:-1]
-    some = (encoded.lengths > 0) & (excess == 1)
-    vocabulary = tokenizer.vocabulary
-    first_bytes = [vocabulary.token_bytes[i] or b"" for i in encoded.ids[first[some]].tolist()]
-    starts_with_space = np.array([content[:1] == b" " for content in first_bytes], np.bool_)
-    some[some] = starts_with_space
-    lengths = lengths.copy()
-    lengths[first[some]] -= 1
-    return lengths, np.where(some, 0, excess)
+def _prefixed(
+    excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
+) -> npt.NDArray[np.bool_]:
+    """Tell which documents have one byte too many and begin with a space, shape (n,)."""
+    prefixed: npt.NDArray[np.bool_] = (encoded.lengths > 0) & (excess == 1)
+    first = encoded.index[encoded.offsets[:-1][prefixed]]
+    prefixed[prefixed] = tokenizer.vocabulary.starts_with_space.take(first)
+    return prefixed
 
 
 def _spans_in_bytes(
@@ -161,14 +159,19 @@ def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray
 def _in_partition(
     boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Look each word's first and last byte up in the token that holds every byte."""
-    lengths = (boundaries.ends - boundaries.starts).astype(np.int32)
-    token_of_byte = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    if len(token_of_byte) != n_bytes:
-        raise AssertionError("a partition covers every byte")
-    first = token_of_byte[starts]
-    overlaps = token_of_byte[ends - 1] - first + np.int32(1)
-    whole = (overlaps == 1) & (boundaries.starts[first] >= leads) & (boundaries.ends[first] == ends)
+    """Count the tokens that begin inside each word, one more than which overlap it.
+
+    ``begun[b]`` tokens begin at byte b or before it. A word is one token if none begins inside
+    it, one begins in the white space before it or with it, and the next one where it ends.
+    """
+    begun = np.zeros(n_bytes + 1, np.int32)
+    begun[boundaries.starts] = 1
+    begun[n_bytes] = 1
+    begins = begun.astype(np.bool_)
+    np.cumsum(begun, out=begun)
+    at_start = begun[starts]
+    overlaps = begun[ends - 1] - at_start + np.int32(1)
+    whole = (overlaps == 1) & begins[ends] & (at_start - begun[leads] + begins[leads] >= 1)
     return overlaps, whole
 
 
@@ -177,16 +180,20 @@ def _in_spans(
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Count the spans that overlap each word; spans may leave gaps, repeat or be empty."""
     some = boundaries.ends > boundaries.starts
-    token_starts = np.sort(boundaries.starts[some])
-    token_ends = boundaries.ends[some]
-    order = np.argsort(boundaries.starts[some], kind="stable")
-    ends_by_start = token_ends[order]
-    sorted_ends = np.sort(token_ends)
+    token_starts, token_ends = boundaries.starts[some], boundaries.ends[some]
+    if not _ascends(token_starts):
+        order = np.argsort(token_starts, kind="stable")
+        token_starts, token_ends = token_starts[order], token_ends[order]
+    sorted_ends = token_ends if _ascends(token_ends) else np.sort(token_ends)
     first = np.searchsorted(sorted_ends, starts, "right")
     overlaps = np.searchsorted(token_starts, ends, "left") - first
     inside = np.minimum(first, max(len(token_starts) - 1, 0))
     whole = overlaps == 1
     if len(token_starts):
-        whole &= (token_starts[inside] >= leads) & (ends_by_start[inside] == ends)
+        whole &= (token_starts[inside] >= leads) & (token_ends[inside] == ends)
         whole &= token_starts[inside] <= starts
     return overlaps, whole
+
+
+def _ascends(values: IntArray) -> bool:
+    return bool((values[1:] >= values[:-1]).all())
