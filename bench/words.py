@@ -101,9 +101,7 @@ def _running(lengths: npt.NDArray[Any]) -> IntArray:
     return total
 
 
-def _prefixed(
-    excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
-) -> npt.NDArray[np.bool_]:
+def _prefixed(excess: IntArray, encoded: Encoded, tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     """Tell which documents have one byte too many and begin with a space, shape (n,)."""
     prefixed: npt.NDArray[np.bool_] = (encoded.lengths > 0) & (excess == 1)
     first = encoded.index[encoded.offsets[:-1][prefixed]]
