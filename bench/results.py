@@ -120,14 +120,15 @@ def whole_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         temporary.replace(path)
-    except OSError as exc:
+    except BaseException as exc:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if not isinstance(exc, OSError):
+            raise
         raise ResultsError(
             f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
             "folder with --output, then run the same command again: finished cells are kept"
         ) from exc
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from bench.contents import Contents
 from bench.model import Finding, IntArray, Kind, Status
+from bench.slice_file import Slice
 from bench.stats import Resampling
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
@@ -197,6 +198,25 @@ class CorpusFacts:
     """Why words are undefined here, None where they are defined."""
     parallel_refusal: str | None = None
     """Why a corpus declared parallel is not, None where its ids agree."""
+
+    @classmethod
+    def of(cls, part: Slice, parallel_refusal: str | None) -> CorpusFacts:
+        """Take the facts from a slice."""
+        meta, clusters = part.meta, part.clusters()
+        return cls(
+            corpus=meta.corpus,
+            language=meta.language,
+            tag=meta.tag,
+            script=meta.script,
+            kind=meta.kind,
+            parallel=meta.parallel,
+            pivot=meta.pivot,
+            sha256=meta.sha256,
+            document_ids=part.ids,
+            clusters=None if clusters is None else tuple(c or "" for c in clusters),
+            words_reason=meta.words_reason,
+            parallel_refusal=parallel_refusal,
+        )
 
     @property
     def aligned(self) -> bool:

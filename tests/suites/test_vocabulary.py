@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bench.contents import Contents
 from bench.examine import Subject
 from bench.model import Merging, Vocabulary
 from byte_tokenizer import Ask
 from suites import composition, merging, reachability
-from suites.overlap import contents, overlap
+from suites.overlap import Entries, entries, overlap
+
+
+def entries_of(vocabulary: Vocabulary) -> Entries:
+    return entries(Contents.of(vocabulary))
 
 
 def not_reached(subject: Subject, seen: frozenset[int]) -> tuple[list[int], int]:
@@ -76,8 +81,8 @@ def test_entries_of_one_normal_form_are_duplicates() -> None:
 
 
 def test_overlap_counts_common_moved_and_own_entries() -> None:
-    first = contents(Vocabulary(token_bytes=[b"a", b"b", b"c", None], special_ids=frozenset({3})))
-    second = contents(Vocabulary(token_bytes=[b"b", b"a", b"c", b"d"]))
+    first = entries_of(Vocabulary(token_bytes=[b"a", b"b", b"c", None], special_ids=frozenset({3})))
+    second = entries_of(Vocabulary(token_bytes=[b"b", b"a", b"c", b"d"]))
     found = overlap(first, second)
     assert (found.common, found.moved, found.only_first, found.only_second) == (3, 2, 0, 1)
     assert found.jaccard == 3 / 4
