@@ -40,6 +40,15 @@ def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
     return ranks
 
 
+def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
+    """Return the file of some ranks, which `parse_ranks` reads back.
+
+    >>> write_ranks({b"a": 0, b"b": 1})
+    b'YQ== 0\\nYg== 1\\n'
+    """
+    return b"".join(b"%b %d\n" % (base64.b64encode(t), rank) for t, rank in ranks.items())
+
+
 def _check_ranks(ranks: Mapping[bytes, int], source: str) -> None:
     if len(set(ranks.values())) != len(ranks):
         raise TokenizerError(f"{source}: two tokens have one rank; the file is damaged")
@@ -76,6 +85,16 @@ class RankTokenizer:
         """Return one uint32 array for each text."""
         encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids
         return [encode(text, disallowed_special=()) for text in texts]
+
+    def encode_one(self, text: str) -> Ids:
+        """Return a uint32 array, as `encode_batch` does for each text."""
+        ids: Ids = self.encoding.encode_to_numpy(text, disallowed_special=())
+        return ids
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return one list for each text, by tiktoken's own pool of threads."""
+        ids: list[Ids] = self.encoding.encode_ordinary_batch(list(texts), num_threads=threads)
+        return ids
 
     def pre_tokens(self, texts: Sequence[str]) -> list[list[bytes]]:
         """Return what the pattern cuts each text into."""
