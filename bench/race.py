@@ -55,7 +55,8 @@ class Race:
 
     laps: Sequence[Lap]
     workloads: Sequence[Workload]
-    ids: tuple[Sequence[str], Sequence[str]]
+    ids: tuple[Sequence[str], Sequence[str]] | None
+    """None where they were looked at before."""
 
 
 class Track(Protocol):
@@ -83,10 +84,12 @@ def race(
 ) -> Race:
     """Run rounds in which the cases, and the sides within each, come in shuffled order.
 
-    Workloads are fitted on the base where none are given, and are the same for both sides.
+    Workloads are the same for both sides. Where none are given it is the first race: they are
+    fitted on the base, and ids are looked at.
     """
-    ids = track.ids("base"), track.ids("candidate")
+    ids = None
     if workloads is None:
+        ids = track.ids("base"), track.ids("candidate")
         workloads = [_fitted(track, i, case, rules.seconds) for i, case in enumerate(cases)]
     order = random.Random(rules.seed)
     laps = []

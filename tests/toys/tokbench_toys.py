@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from bench.model import Fingerprint, Ids, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
+from bench.plugins import LoadContext, TokenizerPlugin, find
 
 
 class PanicException(BaseException):
@@ -105,6 +105,49 @@ class Pieces(TokenizerPlugin):
 
     def load(self, context: LoadContext) -> Greedy:
         return Greedy(**self.model_dump())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowedTokenizer:
+    """Another tokenizer that does a share of its work twice: the same ids, so much slower."""
+
+    inner: Any
+    factor: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        self.inner.encode_batch(beginning(texts, self.factor - 1))
+        ids: Sequence[Ids] = self.inner.encode_batch(texts)
+        return ids
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        self.inner.decode_batch(beginning(ids, self.factor - 1))
+        texts: Sequence[str] = self.inner.decode_batch(ids)
+        return texts
+
+
+def beginning(documents: Sequence[Any], share: float) -> Sequence[Any]:
+    """Return as many documents from the front as hold that share of all characters or ids."""
+    wanted = share * sum(map(len, documents))
+    for n, document in enumerate(documents):
+        wanted -= len(document)
+        if wanted < -len(document) / 2:
+            return documents[:n]
+    return documents
+
+
+class Slowed(TokenizerPlugin):
+    """A tokenizer.json that the `tokenizers` library runs, slowed down by a factor."""
+
+    file: str
+    factor: float = 1.0
+
+    def load(self, context: LoadContext) -> SlowedTokenizer:
+        kind = find(TokenizerPlugin, "huggingface")
+        inner = kind.model_validate({"file": self.file}).load(context)
+        return SlowedTokenizer(inner=inner, factor=self.factor)
 
 
 How = Literal["raise", "panic", "interrupt", "die", "hang", "too_few", "beyond"]
