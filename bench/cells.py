@@ -6,7 +6,6 @@ there: `StoredTally` reads a column when it is asked for and keeps none.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from bench.errors import ResultsError
 from bench.model import Finding, IntArray
@@ -35,7 +35,7 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     head = json.dumps(header).encode()
     parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
     payload = b"".join(parts)
-    write_whole(path, hashlib.sha256(payload).digest() + payload)
+    write_whole(path, xxhash.xxh3_128_digest(payload) + payload)
 
 
 def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
@@ -58,8 +58,8 @@ def _open_cell(path: Path) -> tuple[memoryview, dict[str, Any], int] | None:
         data = memoryview(path.read_bytes())
     except OSError:
         return None
-    payload = data[32:]
-    if hashlib.sha256(payload).digest() != data[:32]:
+    payload = data[16:]
+    if xxhash.xxh3_128_digest(payload) != data[:16]:
         return None
     start = 8 + int.from_bytes(payload[:8], "little")
     return payload, json.loads(bytes(payload[8:start])), start

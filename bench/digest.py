@@ -48,13 +48,16 @@ class TableDigest:
 
 def _parts(column: pa.Array) -> tuple[Any, Any, Any]:
     """Return which values are there, how long each is, and the values, as bytes."""
-    there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes()
+    if column.null_count:
+        there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes()
+    else:
+        there = b"\1" * len(column)
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return there, _lengths(pc.binary_length(column)), _text_bytes(column.drop_null())
     if pa.types.is_list(column.type):
         values = column.drop_null().flatten().to_numpy(zero_copy_only=False)
         return there, _lengths(pc.list_value_length(column)), values.tobytes()
-    values = pc.fill_null(column, pa.scalar(0).cast(column.type))
+    values = pc.fill_null(column, pa.scalar(0).cast(column.type)) if column.null_count else column
     return there, b"", values.to_numpy(zero_copy_only=False).tobytes()
 
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import filelock
+
 from bench.cells import failed_rows_of
 from bench.errors import ResultsError
 from bench.plan import Plan
@@ -92,8 +94,6 @@ def _next(output: Path, name: str) -> Path:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    import filelock
-
     lock = filelock.FileLock(folder / LOCK)
     try:
         lock.acquire(timeout=0)

@@ -114,12 +114,13 @@ def load_tokenizer(config: Config, key: str) -> Tokenizer:
 def _inspect(key: str, tokenizer: Tokenizer, text: str) -> Inspection:
     ids = tokenizer.encode_batch([text])
     decoded = tokenizer.decode_batch(ids)[0]
-    token_bytes = tokenizer.vocabulary.token_bytes
+    vocabulary = tokenizer.vocabulary
+    unknown = any(int(i) in vocabulary.unknown_ids for i in ids[0])
     return Inspection(
         tokenizer=key,
-        pieces=tuple(Piece(id=int(i), content=token_bytes[int(i)]) for i in ids[0]),
+        pieces=tuple(Piece(id=int(i), content=vocabulary.token_bytes[int(i)]) for i in ids[0]),
         n_bytes=len(text.encode()),
-        round_trip=ROUND_TRIP[classify(text, decoded)],
+        round_trip=ROUND_TRIP[classify(text, decoded, unknown=unknown)],
     )
 
 

@@ -206,7 +206,7 @@ class Workers:
             if group.hopeless is not None:
                 item.future.set_result(task.hopeless(group.hopeless))
                 return worker
-            started = time.monotonic()
+            fresh, started = worker is None, time.monotonic()
             try:
                 worker = worker or _Worker()
                 answer = worker.ask(item.fn, task, self._closed)
@@ -216,8 +216,9 @@ class Workers:
                     worker.stop()
                 return None
             if not isinstance(answer, Loss):
-                group.finished += 1
-                group.seconds += time.monotonic() - started
+                if not fresh:  # its first task also paid for starting and loading
+                    group.finished += 1
+                    group.seconds += time.monotonic() - started
                 _settle(item.future, answer)
                 return worker
             said = worker.last_words()
@@ -316,7 +317,8 @@ def resident_bytes(pid: int) -> int | None:
     """Return the resident memory of a process in bytes, None where the system does not tell."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, ValueError, IndexError):
-            pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+            with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:
+                pages = int(statm.read().split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
         return None
     with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):

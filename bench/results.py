@@ -171,7 +171,14 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
     repeating = [
         f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
     ]
-    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": repeating}
+    options = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": repeating,
+        "column_encoding": {
+            f.name: "DELTA_BINARY_PACKED" for f in first.schema if f.type == pa.int64()
+        },
+    }
     with (
         whole_file(path) as temporary,
         pq.ParquetWriter(temporary, first.schema, **options) as writer,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,16 +53,17 @@ def judge(
     lost = {cause: np.zeros(len(batch.texts), np.int64) for cause in LOSS_CAUSES}
     if batch.texts == decoded:
         return Verdict(kinds=kinds, lost=lost, findings=())
-    for i, (before, after) in enumerate(zip(batch.texts, decoded, strict=True)):
-        if before != after:
-            kinds[i] = classify(before, after)
-    suspects = np.flatnonzero(kinds == LOSSY)
-    if suspects.size:
-        unknown = tokenizer.vocabulary.is_unknown.take(encoded.index)
-        texts, kept = _without_unknown(
-            tokenizer, batch, encoded, decoded, boundaries, suspects, unknown, lost, watch
-        )
-        _add_lost_characters(texts, kept, suspects, lost)
+    pairs = zip(batch.texts, decoded, strict=True)
+    differing = {i: pair for i, pair in enumerate(pairs) if pair[0] != pair[1]}
+    with_unknown = _without_unknown(tokenizer, batch, encoded, differing, boundaries, lost, watch)
+    suspects: dict[int, tuple[Settled, Settled]] = {}
+    for i, pair in differing.items():
+        before, after = map(settle, pair)
+        kinds[i] = NORMALIZED if i not in with_unknown and before.words == after.words else LOSSY
+        if kinds[i] == LOSSY and before.letters != after.letters:
+            suspects[i] = before, after
+    if suspects:
+        _add_lost_characters(suspects, lost)
     return Verdict(
         kinds=kinds,
         lost=lost,
@@ -69,8 +71,35 @@ def judge(
     )
 
 
-def classify(before: str, after: str) -> int:
-    """Return the round-trip class of one text.
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A text made equal to all that differ from it in normal form and white space only."""
+
+    text: str
+    """As it was written."""
+    words: list[str]
+    """What white space separates, in NFC."""
+    is_nfc: bool
+    """Whether the text is its own normal form."""
+
+    @property
+    def letters(self) -> str:
+        """All that is not white space, in NFC."""
+        return "".join(self.words)
+
+
+def settle(text: str) -> Settled:
+    """Bring a text into the form that texts are compared in.
+
+    >>> settle(" e\u0301  b").words, settle("a b").letters
+    (['é', 'b'], 'ab')
+    """
+    normal = unicodedata.normalize("NFC", text)
+    return Settled(text, normal.split(), normal == text)
+
+
+def classify(before: str, after: str, *, unknown: bool = False) -> int:
+    """Return the round-trip class of one text; `unknown` says whether it has unknown tokens.
 
     >>> ROUND_TRIP[classify("a", "a")], ROUND_TRIP[classify("a  b", " a b")]
     ('exact', 'normalized')
@@ -79,44 +108,42 @@ def classify(before: str, after: str) -> int:
     """
     if before == after:
         return EXACT
-    return NORMALIZED if _settled(before) == _settled(after) else LOSSY
+    return NORMALIZED if not unknown and _alike(before, after) else LOSSY
 
 
-def _settled(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
+def _alike(before: str, after: str) -> bool:
+    return settle(before).words == settle(after).words
 
 
 def _without_unknown(
     tokenizer: Tokenizer,
     batch: SliceBatch,
     encoded: Encoded,
-    decoded: Sequence[str],
+    differing: dict[int, tuple[str, str]],
     boundaries: Boundaries | None,
-    suspects: IntArray,
-    unknown: npt.NDArray[np.bool_],
     lost: dict[str, IntArray],
     watch: Stopwatch,
-) -> tuple[list[str], list[str]]:
+) -> frozenset[int]:
     """Take unknown tokens off both sides and count the bytes under them.
 
     The decoder writes something for an unknown token ("[UNK]", " ⁇ "); its letters must not
-    stand in for letters that were lost.
+    stand in for letters that were lost. Returns the documents that have unknown tokens.
     """
-    before = [batch.texts[i] for i in suspects.tolist()]
-    after = [decoded[i] for i in suspects.tolist()]
-    places = np.flatnonzero(encoded.sums(unknown)[suspects] > 0).tolist()
-    if not places:
-        return before, after
-    documents = [int(suspects[place]) for place in places]
+    if not encoded.has(tokenizer.vocabulary.is_unknown):
+        return frozenset()
+    unknown = tokenizer.vocabulary.is_unknown.take(encoded.index)
+    some = np.diff(np.searchsorted(np.flatnonzero(unknown), encoded.offsets))
+    documents = [i for i in np.flatnonzero(some).tolist() if i in differing]
     with watch.section("decode"):
         clean = list(tokenizer.decode_batch(_known_ids(encoded, documents, unknown)))
-    for place, text in zip(places, clean, strict=True):
-        after[place] = text
-    if boundaries is not None:
-        covered = _covered_bytes(batch, encoded, boundaries, unknown)
-        for place, document in zip(places, documents, strict=True):
-            before[place], lost["unknown"][document] = _cut(batch, document, covered)
-    return before, after
+    kept = (
+        [batch.texts[i] for i in documents]
+        if boundaries is None
+        else _outside(batch, _covered_bytes(batch, boundaries, unknown), documents, lost["unknown"])
+    )
+    for i, before, after in zip(documents, kept, clean, strict=True):
+        differing[i] = before, after
+    return frozenset(documents)
 
 
 def _known_ids(
@@ -130,66 +157,73 @@ def _known_ids(
 
 
 def _covered_bytes(
-    batch: SliceBatch, encoded: Encoded, boundaries: Boundaries, unknown: npt.NDArray[np.bool_]
+    batch: SliceBatch, boundaries: Boundaries, unknown: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    edges = np.zeros(len(batch.buffer) + 1, np.int64)
+    edges = np.zeros(len(batch.buffer) + 1, np.int32)
     np.add.at(edges, boundaries.starts[unknown], 1)
     np.add.at(edges, boundaries.ends[unknown], -1)
-    covered: npt.NDArray[np.bool_] = np.cumsum(edges[:-1]) > 0
-    return covered
+    np.cumsum(edges, out=edges)
+    return edges[:-1] > 0
 
 
-def _cut(batch: SliceBatch, document: int, covered: npt.NDArray[np.bool_]) -> tuple[str, int]:
-    """Return the text outside unknown tokens, and the bytes inside them that are not space."""
-    start, end = int(batch.offsets[document]), int(batch.offsets[document + 1])
-    text, inside = batch.buffer[start:end], covered[start:end]
-    lost = text[inside].tobytes().decode("utf-8", "replace")
-    kept = text[~inside].tobytes().decode("utf-8", "replace")
-    return kept, len("".join(lost.split()).encode())
+def _outside(
+    batch: SliceBatch,
+    covered: npt.NDArray[np.bool_],
+    documents: Sequence[int],
+    lost: IntArray,
+) -> Iterator[str]:
+    """Yield each document without what is covered; count the covered bytes that are not space."""
+    before = np.zeros(len(covered) + 1, np.int64)
+    np.cumsum(covered, out=before[1:])
+    gone, ends = batch.buffer[covered].tobytes(), before[batch.offsets]
+    left, left_ends = batch.buffer[~covered].tobytes(), (batch.offsets - ends).tolist()
+    ends = ends.tolist()
+    for i in documents:
+        under = gone[ends[i] : ends[i + 1]].decode("utf-8", "replace")
+        lost[i] = len("".join(under.split()).encode())
+        yield left[left_ends[i] : left_ends[i + 1]].decode("utf-8", "replace")
 
 
 def _add_lost_characters(
-    before: list[str], after: list[str], suspects: IntArray, lost: dict[str, IntArray]
+    suspects: dict[int, tuple[Settled, Settled]], lost: dict[str, IntArray]
 ) -> None:
-    keys, counts, sizes = _character_counts(before)
-    out_keys, out_counts, _ = _character_counts(after)
+    documents = np.fromiter(suspects, np.int64, len(suspects))
+    before, after = ([pair[side] for pair in suspects.values()] for side in (0, 1))
+    keys, counts = _character_counts(before)
+    out_keys, out_counts = _character_counts(after)
     missing = counts - _lookup(out_keys, out_counts, keys)
     gained = out_keys[out_counts > _lookup(keys, counts, out_keys)]
+    n_bytes = _bytes_of(before, keys, counts) * missing // counts
     gone = missing > 0
-    keys, n_bytes = keys[gone], sizes[gone] * missing[gone] // counts[gone]
-    if not keys.size:
-        return
+    keys, n_bytes = keys[gone], n_bytes[gone]
     document, code = keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
     cause = _causes(document, code, gained)
     for number, name in enumerate(LOSS_CAUSES):
         chosen = cause == number
-        np.add.at(lost[name], suspects[document[chosen]], n_bytes[chosen])
+        np.add.at(lost[name], documents[document[chosen]], n_bytes[chosen])
 
 
-def _character_counts(texts: list[str]) -> tuple[IntArray, IntArray, IntArray]:
-    """Count each document's characters, canonical forms made equal and white space left out.
-
-    Returns keys (document and code point), counts, and the bytes that all of a key's characters
-    take in the text as it was written.
-    """
-    settled = ["".join(unicodedata.normalize("NFC", text).split()) for text in texts]
-    codes = np.frombuffer("".join(settled).encode("utf-32-le", "surrogatepass"), "<u4")
-    codes = codes.astype(np.int64)
-    lengths = [len(text) for text in settled]
-    document = np.repeat(np.arange(len(texts), dtype=np.int64), lengths)
-    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-    end = 0
-    for text, length in zip(texts, lengths, strict=True):
-        end += length
-        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-            sizes[end - length : end] = _sizes_as_written(text, sizes[end - length : end])
-    keys, place, counts = np.unique(
-        (document << _SHIFT) | codes, return_inverse=True, return_counts=True
-    )
-    return keys, counts, np.bincount(place, sizes, len(keys)).astype(np.int64)
+def _character_counts(texts: Sequence[Settled]) -> tuple[IntArray, IntArray]:
+    """Count the letters of each text: sorted keys (its number and the code point), and counts."""
+    letters = [text.letters for text in texts]
+    codes = np.frombuffer("".join(letters).encode("utf-32-le", "surrogatepass"), "<u4")
+    document = np.repeat(np.arange(len(texts), dtype=np.int64), list(map(len, letters)))
+    return np.unique((document << _SHIFT) | codes, return_counts=True)
 
 
-def _sizes_as_written(text: str, sizes: IntArray) -> IntArray:
+def _bytes_of(texts: Sequence[Settled], keys: IntArray, counts: IntArray) -> IntArray:
+    """Return the bytes that all characters of a key take in the text as it was written."""
+    codes = keys & ((1 << _SHIFT) - 1)
+    n_bytes = counts * (1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000))
+    for number, text in enumerate(texts):
+        if not text.is_nfc:
+            first, last = np.searchsorted(keys, (number << _SHIFT, (number + 1) << _SHIFT))
+            written = _bytes_as_written(text)
+            n_bytes[first:last] = [written[chr(code)] for code in codes[first:last].tolist()]
+    return n_bytes
+
+
+def _bytes_as_written(text: Settled) -> Mapping[str, int]:
     """Share the bytes of a text out to the characters of its normal form.
 
     Within each grapheme cluster, since normal forms do not reach beyond one: U+0958 takes three
@@ -197,23 +231,32 @@ def _sizes_as_written(text: str, sizes: IntArray) -> IntArray:
     """
     import regex
 
-    shared: list[int] = []
-    for cluster in regex.findall(r"\X", "".join(text.split())):
-        n = len(unicodedata.normalize("NFC", cluster))
-        shared += _share(len(cluster.encode()), sizes[len(shared) : len(shared) + n])
-    if len(shared) != len(sizes):  # a cluster composed with its neighbour
-        shared = _share(len("".join(text.split()).encode()), sizes)
-    return np.array(shared, np.int64)
+    visible = "".join(text.text.split())
+    n_bytes: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    for cluster, n in Counter(regex.findall(r"\X", visible)).items():
+        normal = unicodedata.normalize("NFC", cluster)
+        for character, share in zip(normal, _shares(normal, len(cluster.encode())), strict=True):
+            n_bytes[character] += n * share
+            seen[character] += n
+    if seen == Counter(text.letters):
+        return n_bytes
+    n_bytes.clear()  # a cluster composed with its neighbour
+    shares = _shares(text.letters, len(visible.encode()))
+    for character, share in zip(text.letters, shares, strict=True):
+        n_bytes[character] += share
+    return n_bytes
 
 
-def _share(total: int, sizes: IntArray) -> list[int]:
-    """Split a total in proportion to sizes, without a remainder.
+def _shares(characters: str, total: int) -> list[int]:
+    """Split a total in proportion to the bytes of characters, without a remainder.
 
-    >>> _share(3, np.array([3, 3])), _share(5, np.array([1, 1, 1]))
+    >>> _shares("日本", 3), _shares("abc", 5)
     ([1, 2], [1, 2, 2])
     """
-    ends = np.cumsum(sizes) * total // max(int(sizes.sum()), 1)
-    return np.diff(ends, prepend=0).tolist()  # type: ignore[no-any-return]
+    ends = list(itertools.accumulate(len(c.encode()) for c in characters))
+    marks = [end * total // ends[-1] for end in ends]
+    return [after - before for before, after in itertools.pairwise([0, *marks])]
 
 
 def _lookup(keys: IntArray, counts: IntArray, wanted: IntArray) -> IntArray:
@@ -289,7 +332,7 @@ def explain(before: str, after: str, lost: dict[str, int]) -> str:
     """
     if after == f" {before}":
         return "a leading space was added"
-    if _settled(before) == _settled(after):
+    if _alike(before, after):
         if "".join(before.split()) == "".join(after.split()):
             return "white space was trimmed, merged or changed"
         return "the Unicode normal form changed"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import PCG64, Generator
 
 if TYPE_CHECKING:
     from bench.tally import Cell, CellKey, CorpusFacts, Tallies
@@ -70,7 +71,7 @@ def draw_weights(n_units: int, resamples: int, seed: int) -> FloatArray:
     >>> draw_weights(4, 3, seed=0).sum(axis=1).tolist()
     [4.0, 4.0, 4.0]
     """
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = Generator(PCG64(seed))
     picks = rng.integers(0, n_units, (resamples, n_units), dtype=np.int32)
     picks += np.arange(resamples, dtype=np.int32)[:, None] * n_units
     flat = np.bincount(picks.ravel(), minlength=resamples * n_units)

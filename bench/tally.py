@@ -56,7 +56,7 @@ class Tally:
     """The counts of one cell, or of a part of it.
 
     `rows` are the documents' row numbers in the slice; every array of `documents` is int64 and
-    of the same length. `ids_hash` holds BLAKE2b-64 of each document's ids as little-endian uint32.
+    of the same length. `ids_hash` holds XXH3-64 of each document's ids as little-endian uint32.
     `histogram_ids` is sorted and distinct.
     """
 
@@ -98,6 +98,8 @@ def merge(parts: Sequence[Tally]) -> Tally:
     """
     if not parts:
         return empty_tally()
+    if len(parts) == 1:
+        return parts[0]
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows, kind="stable")
     ids, counts = merge_histograms([(p.histogram_ids, p.histogram_counts) for p in parts])

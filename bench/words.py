@@ -45,7 +45,7 @@ class Boundaries:
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
         lengths = tokenizer.vocabulary.byte_lengths.take(encoded.index)
-        if tokenizer.vocabulary.byte_lengths.min(initial=0) < 0:
+        if lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)
         n_bytes = np.diff(batch.offsets)
@@ -161,14 +161,19 @@ def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray
 def _in_partition(
     boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Look each word's first and last byte up in the token that holds every byte."""
-    lengths = (boundaries.ends - boundaries.starts).astype(np.int32)
-    token_of_byte = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    if len(token_of_byte) != n_bytes:
-        raise AssertionError("a partition covers every byte")
-    first = token_of_byte[starts]
-    overlaps = token_of_byte[ends - 1] - first + np.int32(1)
-    whole = (overlaps == 1) & (boundaries.starts[first] >= leads) & (boundaries.ends[first] == ends)
+    """Count the tokens that begin inside each word, one more than which overlap it.
+
+    ``begun[b]`` tokens begin at byte b or before it. A word is one token if none begins inside
+    it, one begins in the white space before it or with it, and the next one where it ends.
+    """
+    begun = np.zeros(n_bytes + 1, np.int32)
+    begun[boundaries.starts] = 1
+    begun[n_bytes] = 1
+    begins = begun.astype(np.bool_)
+    np.cumsum(begun, out=begun)
+    at_start = begun[starts]
+    overlaps = begun[ends - 1] - at_start + np.int32(1)
+    whole = (overlaps == 1) & begins[ends] & (at_start - begun[leads] + begins[leads] >= 1)
     return overlaps, whole
 
 
@@ -177,16 +182,20 @@ def _in_spans(
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Count the spans that overlap each word; spans may leave gaps, repeat or be empty."""
     some = boundaries.ends > boundaries.starts
-    token_starts = np.sort(boundaries.starts[some])
-    token_ends = boundaries.ends[some]
-    order = np.argsort(boundaries.starts[some], kind="stable")
-    ends_by_start = token_ends[order]
-    sorted_ends = np.sort(token_ends)
+    token_starts, token_ends = boundaries.starts[some], boundaries.ends[some]
+    if not _ascends(token_starts):
+        order = np.argsort(token_starts, kind="stable")
+        token_starts, token_ends = token_starts[order], token_ends[order]
+    sorted_ends = token_ends if _ascends(token_ends) else np.sort(token_ends)
     first = np.searchsorted(sorted_ends, starts, "right")
     overlaps = np.searchsorted(token_starts, ends, "left") - first
     inside = np.minimum(first, max(len(token_starts) - 1, 0))
     whole = overlaps == 1
     if len(token_starts):
-        whole &= (token_starts[inside] >= leads) & (ends_by_start[inside] == ends)
+        whole &= (token_starts[inside] >= leads) & (token_ends[inside] == ends)
         whole &= token_starts[inside] <= starts
     return overlaps, whole
+
+
+def _ascends(values: IntArray) -> bool:
+    return bool((values[1:] >= values[:-1]).all())
