@@ -99,6 +99,8 @@ class Grid:
     """The cases of a suite, and those that cannot be."""
 
     cases: Sequence[Case]
+    rounds: int
+    warm_ups: int
     left_out: Sequence[LeftOut] = ()
 
 

@@ -459,6 +459,19 @@ def compare(
     sys.exit(comparison.exit_code)
 
 
+@main.command(name="import-benchmark")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+def import_benchmark(run: Path, file: Path) -> None:
+    """Take FILE, a JSON of `pytest suites/perf --tokbench-config`, into the run folder RUN."""
+    from bench.benchmark_json import import_json
+    from bench.console import message, result
+
+    n = import_json(run, file)
+    message(f"{n} tests taken in")
+    result(str(run / "throughput.parquet"))
+
+
 @main.command()
 @click.argument("base")
 @click.argument("candidate", required=False)

@@ -105,6 +105,7 @@ content of its own."""
 
 TIMINGS = pa.schema(
     [
+        ("source", pa.string()),
         ("tokenizer", pa.string()),
         ("twin", pa.bool_()),
         ("corpus", pa.string()),

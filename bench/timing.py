@@ -49,6 +49,8 @@ class Sample:
     `peak_bytes` is on load samples only: the highest resident memory of that process at its end.
     """
 
+    source: str = "tokbench"
+    """Whose clock: tokbench's own, or pytest-benchmark's where its JSON was imported."""
     tokenizer: str
     twin: bool = False
     corpus: str | None = None

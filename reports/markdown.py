@@ -14,6 +14,7 @@ from bench.markup import count, escape, number, percent, visible
 from bench.markup import markdown_table as table
 from bench.plugins import ReportPlugin
 from bench.results import Results
+from reports.speed import speed, untimed
 from reports.view import (
     Row,
     TokenizerSummary,
@@ -38,7 +39,7 @@ class Markdown(ReportPlugin):
         for corpus in view.ordered_corpora:
             blocks += _corpus(view, corpus)
         blocks += _fidelity(view)
-        blocks += _speed(view)
+        blocks += speed(view)
         blocks += _skipped(view)
         blocks += _reproduce(view)
         blocks += _method(view)
@@ -325,45 +326,13 @@ def _witness_table(witnesses: Sequence[Row]) -> str:
     return table(header, rows, left=len(header))
 
 
-def _speed(view: View) -> Iterator[str]:
-    metrics = ("encode_throughput", "decode_throughput")
-    rows = [r for r in view.rows if r["metric"] in metrics and r["value"] is not None]
-    if not rows:
-        return
-    yield "## Speed"
-    params = rows[0]["params"]
-    yield (
-        f"Median of {rows[0]['n']} rounds, in which the tokenizers took turns, each in a process of "
-        f"its own: one {params['call']} call on {params['threads']} thread, the same text every round "
-        "(caches are warm). MB/s is 10⁶ bytes of UTF-8; in brackets the quartiles. A single machine's "
-        "word: compare within this table only."
-    )
-    body = []
-    for corpus in view.corpora:
-        for name in view.tokenizers:
-            encode = view.row("encode_throughput", name, corpus)
-            decode = view.row("decode_throughput", name, corpus)
-            if encode is not None and encode["value"] is not None:
-                body.append(
-                    [escape(name), escape(corpus), _speed_cell(encode), _speed_cell(decode)]
-                )
-    yield table(["tokenizer", "corpus", "encode MB/s", "decode MB/s"], body, left=2)
-
-
-def _speed_cell(row: Row | None) -> str:
-    if row is None or row["value"] is None:
-        return "–"
-    low, high = row["params"]["quartiles"]
-    return f"{number(row['value'], 1)} ({number(low, 1)} to {number(high, 1)})"
-
-
 def _skipped(view: View) -> Iterator[str]:
     yield "## What was skipped, refused or failed"
     lines = [
         *_failed_cells(view),
         *(f"{_where(f)}: {escape(f['message'])}" for f in view.findings if f["kind"] == "refusal"),
         *_refused_premiums(view),
-        *_untimed(view),
+        *untimed(view),
         *_skipped_rows(view),
         *_undefined_words(view),
         *_spellings(view),
@@ -399,13 +368,6 @@ def _refused_premiums(view: View) -> Iterator[str]:
             f"{escape(', '.join(languages))}: too much of the text is lost, or there is no pivot to "
             "compare with"
         )
-
-
-def _untimed(view: View) -> Iterator[str]:
-    rows = view.results.throughput.to_pylist()
-    failed = {(row["tokenizer"], row["detail"]): None for row in rows if row["status"] == "failed"}
-    for tokenizer, detail in failed:
-        yield f"{escape(tokenizer)}: {escape(detail)}"
 
 
 def _skipped_rows(view: View) -> Iterator[str]:

@@ -37,7 +37,7 @@ class Throughput(ClockSuite):
     languages: tuple[str, ...] | None = Field(None, description="only these languages or codes")
     lengths: tuple[int, ...] = Field((), description="bytes at which documents are parted")
     processes: int = Field(3, ge=1, description="fresh processes of each tokenizer")
-    rounds: int = Field(11, ge=6, description="timed rounds in each process")
+    rounds: int = Field(11, ge=3, description="timed rounds in each process")
     warm_ups: int = Field(2, ge=1, description="rounds before them, stored apart")
     milliseconds: float = Field(
         5, gt=0, description="repeated text is passed over until a sample takes about so long"

@@ -39,7 +39,12 @@ def grid(options: Throughput, texts: Texts, training: Mapping[str, Training]) ->
                 left_out.append(LeftOut(case=case, reason=_why(options, case)))
     if "train" in options.phases:
         cases += _trainings(options, texts, training)
-    return Grid(cases=tuple(cases), left_out=tuple(left_out))
+    return Grid(
+        cases=tuple(cases),
+        rounds=options.rounds,
+        warm_ups=options.warm_ups,
+        left_out=tuple(left_out),
+    )
 
 
 def _why(options: Throughput, case: Case) -> str:
@@ -96,9 +101,10 @@ def _shapes(options: Throughput, part: _Part) -> Iterator[Case]:
         )
         return
     for sight, call in product(options.texts, options.calls):
-        batch = call == "batch"
-        sizes = options.batch_sizes if batch else (None,)
-        for size, threads in product(sizes, options.threads if batch else (1,)):
+        # text at first sight is scarce: one batch of all of it, and one call for each document
+        whole = call == "single" or sight == "first_sight"
+        sizes = (None,) if whole else options.batch_sizes
+        for size, threads in product(sizes, (1,) if whole else options.threads):
             for phase in options.phases:
                 if phase == "encode" or (phase == "decode" and (sight, threads) == ("repeated", 1)):
                     yield Case(
