@@ -70,7 +70,7 @@ def speed(view: View) -> Iterator[str]:
         return
     yield "## Speed"
     yield _opening(view, values)
-    for shape in dict.fromkeys(shape for _, _, shape, _ in values):
+    for shape in dict.fromkeys(s for (_, _, s, _), r in values.items() if r["value"] is not None):
         yield f"### {shape.in_words().capitalize()}"
         yield _ratios(view, values, shape)
         yield from _absolute(view, values, shape)
@@ -133,9 +133,10 @@ def _multiplicity(params: Mapping[str, Any]) -> str:
     n = params["comparisons"]
     if params["correction"] == "holm":
         return (
-            f"{n:,} comparisons, verdicts corrected for their number by Holm, intervals pointwise."
+            "Intervals are pointwise; verdicts are corrected by Holm for the number of comparisons "
+            f"in their table ({n:,} in the first)."
         )
-    return f"{n:,} comparisons, pointwise: some 1 in 20 intervals misses what it should hold."
+    return f"{n:,} comparisons in the first table, pointwise: 1 in 20 intervals misses the truth."
 
 
 def _why_not(params: Mapping[str, Any]) -> str:
@@ -146,18 +147,32 @@ def _why_not(params: Mapping[str, Any]) -> str:
 def _ratios(view: View, values: Values, shape: Shape) -> str:
     """Texts down, tokenizers across."""
     names = [name for name in view.tokenizers if _has(values, name, shape)]
+    pinned = list(dict.fromkeys(n for m, n, s, _ in values if (m, s) == (FLOOR, shape)))
     metric = "latency_p50" if shape.phase == "latency" else THROUGHPUTS[shape.phase]
-    parts = dict.fromkeys(part for _, _, s, part in values if s == shape)
+    parts = _parts(values, shape)
     rows = []
     for part in parts:
         cells = [
             _cell(values.get((RATIO, n, shape, part)), values.get((metric, n, shape, part)))
             for n in names
         ]
-        floors = [r for n in names if (r := values.get((FLOOR, n, shape, part)))]
-        floor = ", ".join(number(row["value"], 3) for row in floors) or "–"
-        rows.append([escape(part.in_words()), *cells, floor])
-    return table(["text", *map(escape, names), "floor"], rows)
+        floors = [values.get((FLOOR, name, shape, part)) for name in pinned]
+        shown = [number(row["value"], 3) if row else "–" for row in floors]
+        rows.append([escape(part.in_words()), *cells, *shown])
+    beside = {n: by for n in names if len(pinned) > 1 and (by := _reference(values, n, shape))}
+    heads = [escape(f"{n} (by {beside[n]})" if n in beside else n) for n in names]
+    return table(["text", *heads, *(escape(f"floor of {name}") for name in pinned)], rows)
+
+
+def _parts(values: Values, shape: Shape) -> list[Part]:
+    """Return the texts that have a value in such calls; the others stand among what was skipped."""
+    found = [p for (_, _, s, p), row in values.items() if s == shape and row["value"] is not None]
+    return list(dict.fromkeys(found))
+
+
+def _reference(values: Values, name: str, shape: Shape) -> str | None:
+    rows = (r for (m, n, s, _), r in values.items() if (m, n, s) == (RATIO, name, shape))
+    return next((row["params"]["reference"] for row in rows), None)
 
 
 def _has(values: Values, name: str, shape: Shape) -> bool:
@@ -182,8 +197,8 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
     for metric, shown in metrics.items():
         found = {(n, p): r for (m, n, s, p), r in values.items() if (m, s) == (metric, shape)}
         names = [name for name in view.tokenizers if any(n == name for n, _ in found)]
-        parts = dict.fromkeys(part for _, part in found)
-        if not names:
+        parts = _parts(values, shape)
+        if not parts:
             continue
         rows = [[escape(p.in_words()), *(shown(found.get((n, p))) for n in names)] for p in parts]
         unit = next(iter(found.values()))["unit"]
@@ -250,15 +265,18 @@ def _folded(title: str, body: str) -> str:
 
 
 def untimed(view: View) -> Iterator[str]:
-    """Yield a line for each thing that could not be timed, and why."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    """Yield a line for each reason why something could not be timed."""
+    groups: dict[str, dict[str, dict[str, None]]] = {}
     for row in view.timed_rows:
         if row["status"] != "ok" and row["detail"]:
-            place = ", ".join(filter(None, (row["corpus"], row["language"])))
-            groups.setdefault((row["tokenizer"], row["detail"]), []).append(place)
-    for (tokenizer, detail), places in groups.items():
-        where = _listed(list(dict.fromkeys(places)))
-        yield f"{escape(tokenizer)} on {escape(where)}: {escape(detail)}"
+            part = Part(row["corpus"], row["language"], row["params"]["length"]).in_words()
+            of_reason = groups.setdefault(row["detail"], {"tokenizers": {}, "places": {}})
+            of_reason["tokenizers"][row["tokenizer"]] = None
+            of_reason["places"][part] = None
+    for detail, found in groups.items():
+        names, places = list(found["tokenizers"]), list(found["places"])
+        who = "every tokenizer" if len(names) == len(view.tokenizers) > 1 else ", ".join(names)
+        yield f"{escape(who)} on {escape(_listed(places))}: {escape(detail)}"
 
 
 def _listed(places: Sequence[str]) -> str:

@@ -56,7 +56,8 @@ RELATIVE_SPEED = MetricSpec(
     "By CPU seconds on one thread, by wall seconds on several and for latency. The interval is "
     "over processes, or over rounds where there are fewer than three; params give the verdict: "
     "faster, slower, or not resolvable where the interval covers 1, the difference is within the "
-    "timing floor, or Holm's correction for all comparisons of the run takes it away.",
+    "timing floor, or Holm's correction for all comparisons of the same kind of call takes it "
+    "away.",
     formula="geometric mean over processes of the median over rounds of "
     "seconds(pinned) ÷ seconds(tokenizer); interval by Student's t on its logarithms",
     source="Kalibera and Jones 2013, Rigorous Benchmarking in Reasonable Time; Holm 1979.",

@@ -130,7 +130,7 @@ def values(
     kept = Samples(samples)
     failed = {(f.tokenizer, _identity(f.case)): f for f in failures}
     measurements: list[Measurement] = []
-    comparisons = corrected(list(_comparisons(contest, grid, kept, pinned)))
+    comparisons = list(_corrected_by_kind(_comparisons(contest, grid, kept, pinned)))
     for case in grid.cases:
         facts = {**case.params(), "documents": len(case.blocks[0])}
         facts |= {"bytes": bytes_of(case.blocks[0]), "document_bytes": lengths_of(case.blocks[0])}
@@ -281,6 +281,19 @@ def _ratio(top: ByRound, bottom: ByRound) -> Ratio | None:
     return ratio_of([rounds for rounds in processes if rounds])
 
 
+def _corrected_by_kind(comparisons: Iterable[Comparison]) -> Iterator[Comparison]:
+    """Correct within each kind of call: comparisons that a reader sees in one table."""
+    families: dict[tuple[Any, ...], list[Comparison]] = defaultdict(list)
+    for comparison in comparisons:
+        families[_kind_of_call(comparison.case)].append(comparison)
+    for family in families.values():
+        yield from corrected(family)
+
+
+def _kind_of_call(case: Case) -> tuple[Any, ...]:
+    return case.phase, case.call, case.batch_size, case.threads, case.sight
+
+
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Give each comparison its p-value corrected by Holm; none where one has no p-value."""
     p_values = [c.ratio.p if c.ratio else None for c in comparisons]
@@ -298,9 +311,10 @@ def _ratios(
     failed: Mapping[tuple[str, Any], Failure],
     pinned: Mapping[str, str],
 ) -> Iterator[Measurement]:
+    family = sum(_kind_of_call(c.case) == _kind_of_call(case) for c in comparisons)
     for comparison in comparisons:
         if comparison.case is case:
-            yield _relative(comparison, len(comparisons))
+            yield _relative(comparison, family)
     compared = {c.tokenizer for c in comparisons if c.case is case}
     for name in contest.tokenizers:
         other = pinned[name]
