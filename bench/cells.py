@@ -65,6 +65,11 @@ def _open_cell(path: Path) -> tuple[memoryview, dict[str, Any], int] | None:
     return payload, json.loads(bytes(payload[8:start])), start
 
 
+def is_intact(path: Path) -> bool:
+    """Whether a stored cell is there and undamaged."""
+    return _open_cell(path) is not None
+
+
 def failed_rows_of(path: Path) -> list[int]:
     """Return the rows of a stored cell that could not be counted."""
     opened = _open_cell(path)
@@ -130,6 +135,7 @@ class StoredTally(Tally):
             "_paths": tuple(paths),
             "_key": key,
             "_n": rows,
+            "_totals": {},
             "histogram_ids": ids,
             "histogram_counts": histogram[ids],
             "findings": first_of_each(findings),

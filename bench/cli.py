@@ -300,15 +300,29 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 @main.command()
 @CONFIG
 @SET
-def validate(config: str, overrides: tuple[str, ...]) -> None:
-    """Check CONFIG without reading a corpus or loading a tokenizer."""
-    from bench.console import message, result
-    from bench.pinning import unpinned
+@OFFLINE
+def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
+    """Check CONFIG without reading a corpus or loading a tokenizer.
 
+    The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
+    run can load; 3 for one that the Hub refuses now.
+    """
+    from bench.console import message, result
+    from bench.hub import set_up_hub
+    from bench.pinning import unpinned
+    from bench.validating import problems
+
+    set_up_hub(offline=offline)
     loaded = _load(config, overrides)
     for one in unpinned(loaded):
         message(f"warning: {one}")
-    result(f"{loaded.path}: fine")
+    found = list(problems(loaded))
+    for problem in found:
+        message(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
+    kinds = {problem.kind for problem in found}
+    if kinds <= {"unknown"}:
+        result(f"{loaded.path}: fine")
+    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds else 0)
 
 
 @main.command()
@@ -635,11 +649,13 @@ def inspect(
 ) -> None:
     """Show how tokenizers cut TEXT: pieces, ids and bytes, side by side."""
     from bench import inspecting
-    from bench.console import message, result, result_json
+    from bench.console import Progress, message, result, result_json
+    from bench.executors import executor
 
     content = inspecting.read_text(text, file)
     loaded = _load(config, overrides)
-    views, problems = inspecting.inspect(loaded, content, wanted)
+    with executor(1, Progress(quiet=True)) as worker:
+        views, problems = inspecting.inspect(loaded, content, wanted, executor=worker)
     if shape == "json":
         result_json([view.to_json() for view in views])
     else:
@@ -671,21 +687,24 @@ def which(
     """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
     from bench import which as finding
     from bench.config import load_options
-    from bench.console import message, result, result_json
+    from bench.console import Progress, message, result, result_json
     from bench.costing import CostModel
+    from bench.executors import executor
 
     if as_json and as_prompt:
         raise click.UsageError("give either --json or --prompt")
     content, file = finding.text_or_file(text)
     if file is not None:
         message(f"reading the file {file}")
-    analysis = finding.analyse(
-        _load(config, overrides),
-        content,
-        translation=None if translation is None else finding.text_or_file(translation)[0],
-        costs=None if costs is None else load_options(costs, CostModel),
-        wanted=wanted,
-    )
+    with executor(1, Progress(quiet=True)) as worker:
+        analysis = finding.analyse(
+            _load(config, overrides),
+            content,
+            translation=None if translation is None else finding.text_or_file(translation)[0],
+            costs=None if costs is None else load_options(costs, CostModel),
+            wanted=wanted,
+            executor=worker,
+        )
     if as_json:
         result_json(analysis.to_json())
     elif as_prompt:

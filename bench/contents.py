@@ -38,6 +38,8 @@ class Contents:
     """All bytes, one id after the other."""
     is_ordinary: BoolArray
     """Whether an id is an entry that is not special; shape (n_ids,)."""
+    is_byte_fallback: BoolArray
+    """Whether an id stands for a byte that no other entry covers; shape (n_ids,)."""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Contents:
@@ -48,6 +50,7 @@ class Contents:
             lengths=vocabulary.byte_lengths.astype(np.int32),
             data=b"".join(content or b"" for content in vocabulary.token_bytes),
             is_ordinary=ordinary,
+            is_byte_fallback=vocabulary.is_byte_fallback,
         )
 
     @cached_property
@@ -83,6 +86,7 @@ def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
         n.to_bytes(8, "little"),
         contents.lengths.astype("<i4").tobytes(),
         contents.is_ordinary.tobytes(),
+        contents.is_byte_fallback.tobytes(),
         contents.data,
     )
     payload = b"".join(parts)
@@ -100,5 +104,10 @@ def read_contents(path: Path, fingerprint: str) -> Contents | None:
         return None
     n = int.from_bytes(payload[64:72], "little")
     lengths: npt.NDArray[Any] = np.frombuffer(payload, "<i4", n, 72)
-    ordinary: npt.NDArray[Any] = np.frombuffer(payload, np.bool_, n, 72 + 4 * n)
-    return Contents(lengths=lengths, is_ordinary=ordinary, data=bytes(payload[72 + 5 * n :]))
+    flags: npt.NDArray[Any] = np.frombuffer(payload, np.bool_, 2 * n, 72 + 4 * n)
+    return Contents(
+        lengths=lengths,
+        is_ordinary=flags[:n],
+        is_byte_fallback=flags[n:],
+        data=bytes(payload[72 + 6 * n :]),
+    )

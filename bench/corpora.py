@@ -50,6 +50,9 @@ class LanguageOptions(_Entry):
     config: Text | None = Field(None, description="name of the data set's config")
     file: Text | None = Field(None, description="path or glob of this language's files")
     tag: Text | None = Field(None, description="BCP-47 tag, where the key is no language code")
+    where: dict[Text, Text] | None = Field(
+        None, description="rows of this language: values by column, beside those of the corpus"
+    )
 
 
 class Limit(_Entry):
@@ -102,7 +105,11 @@ _LANGUAGES_SCHEMA = {
                     {
                         "type": "object",
                         "properties": {
-                            name: {"type": "string"} for name in LanguageOptions.model_fields
+                            **{name: {"type": "string"} for name in ("config", "file", "tag")},
+                            "where": {
+                                "type": "object",
+                                "additionalProperties": {"type": "string"},
+                            },
                         },
                         "additionalProperties": False,
                     },
@@ -154,12 +161,24 @@ class Corpus(_Entry):
     not_text: Literal["skip", "refuse"] = Field(
         "refuse", description="rule for cells that hold something other than text"
     )
+    where: dict[Text, Text] | None = Field(
+        None, description="take only rows with these values by column; may contain {language}"
+    )
 
     def options(self) -> Mapping[str, LanguageOptions]:
         """Return every language key with its options, in the order of the config."""
         if self.languages is not None:
             return self.languages
         return {} if self.language is None else {self.language: LanguageOptions()}
+
+    def for_language(self, key: str) -> Self:
+        """Return the entry with `where` as it is for one language."""
+        own = self.options()[key].where or {}
+        where = {
+            column: value.replace("{language}", key)
+            for column, value in {**(self.where or {}), **own}.items()
+        }
+        return self.model_copy(update={"where": where or None})
 
     def resolved(self) -> dict[str, Language]:
         """Return what each language key means; `UsageError` where one means nothing."""
@@ -185,6 +204,11 @@ class Corpus(_Entry):
                 # the text may hold braces, which a message template would read as fields
                 raise PydanticCustomError("corpus", "{problem}", {"problem": problem})
         return self
+
+    def _rows_differ(self) -> bool:
+        """Whether `where` gives each of several languages rows of its own."""
+        wanted = [str(self.for_language(key).where) for key in self.options()]
+        return len(set(wanted)) == len(wanted)
 
     def _source_problem(self) -> str | None:
         return None
@@ -284,15 +308,20 @@ class HuggingFaceCorpus(Corpus):
             None
             if self._languages_differ()
             else (
-                "every language would read the same rows; map each language to its config, "
-                "or put {language} into `config`, `data_dir` or `data_files`"
+                "every language would read the same rows; map each language to its config, put "
+                "{language} into `config`, `data_dir` or `data_files`, or tell its rows by `where`"
             )
         )
 
     def _languages_differ(self) -> bool:
         options = self.options().values()
         settings = str((self.path, self.config, self.data_dir, self.data_files))
-        return len(options) < 2 or "{language}" in settings or all(one.config for one in options)
+        return (
+            len(options) < 2
+            or "{language}" in settings
+            or all(one.config for one in options)
+            or self._rows_differ()
+        )
 
 
 class FilesCorpus(Corpus):
@@ -335,8 +364,11 @@ class FilesCorpus(Corpus):
         if not self.path and not all(one.file for one in options):
             return "say where the files are: `path`, or a file for each language"
         told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
-        if len(options) > 1 and not told_apart:
-            return "every language would read the same files; put {language} into `path`"
+        if len(options) > 1 and not told_apart and not self._rows_differ():
+            return (
+                "every language would read the same files; put {language} into `path`, or tell its "
+                "rows by `where`"
+            )
         return None
 
 
@@ -365,8 +397,8 @@ class BuiltinCorpus(Corpus):
 
         if (self.dataset == "programs") != (self.kind == "code"):
             return f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
-        if {"text", "id", "cluster"} & self.model_fields_set:
-            return "bundled text has fixed columns; leave `text`, `id` and `cluster` out"
+        if {"text", "id", "cluster", "where"} & self.model_fields_set:
+            return "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out"
         if any(one.config or one.file for one in self.options().values()):
             return "bundled text has no configs or files; list the languages only"
         known = text_keys(self.dataset)

@@ -1,45 +1,38 @@
 """Asking tokenizers: what suites work on that need more than counts.
 
-Such a suite gets an `Examination`: the tallies and slices of the run, and every tokenizer as a
-`Subject`, loaded when it is first asked for. A subject never raises for a text: a library that
-fails on one of many leaves a failure in that text's place. What each suite asked is counted in
-texts and bytes, so budgets are numbers of texts and results do not depend on the clock; CPU time
-is kept apart under the suite's name.
+Such a suite gets an `Examination`: one tokenizer as a `Subject`, or those that it asks together,
+with what was counted of them and the slices of the run. A subject never raises for a text: a
+library that fails on one of many leaves a failure in that text's place. What each suite asked is
+counted in texts and bytes, so budgets are numbers of texts and results do not depend on the
+clock. `bench.asking` runs suites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.encode import Encoded, flatten, is_library_failure
-from bench.environment import Stopwatch
-from bench.errors import TokbenchError, TokenizerError
-from bench.loading import TokenizerSource
+from bench.calls import Calls
+from bench.encode import Encoded, flatten
+from bench.errors import TokenizerError
 from bench.model import (
-    Finding,
     HasOffsets,
+    HasPreTokens,
     HasSpecialTokens,
     Ids,
     IntArray,
-    Measurement,
     Tokenizer,
 )
-from bench.plugins import TokenizerSuite
 from bench.segment import grapheme_counts
 from bench.slices import Slice, SliceBatch
 from bench.tally import Tallies
 from bench.words import Boundaries
 
-Asking = TypeVar("Asking")
-Answer = TypeVar("Answer")
-
-KEEP_IDS = 1_200_000
-"""Tokenizers stay loaded while their ids add up to no more than this; later ones take turns."""
+Cuts = tuple[SliceBatch, Encoded, Boundaries]
+"""Texts, their ids, and where tokens lie in the texts' joined UTF-8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +65,7 @@ class Subject:
     key: str
     tokenizer: Tokenizer
     asked: Asked = field(default_factory=Asked)
+    calls: Calls = field(default_factory=Calls)
 
     @property
     def spellings(self) -> frozenset[str]:
@@ -84,12 +78,23 @@ class Subject:
         """Return the ids of each text, or in their place what the library failed with."""
         self.asked.texts += len(texts)
         self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
-        return _each(_encode(self.tokenizer), texts)
+        return self.calls.each(self.key, "encode", _encode(self.tokenizer), texts)
 
     def texts(self, ids: Sequence[Sequence[int]]) -> list[tuple[str] | str]:
         """Return the text of each list of ids in a tuple of one, or what the library failed with."""
         self.asked.texts += len(ids)
-        return _each(_decode(self.tokenizer), ids)
+        return self.calls.each(
+            self.key, "decode", _decode(self.tokenizer), [tuple(one) for one in ids]
+        )
+
+    def pre_tokens(self, texts: Sequence[str]) -> list[Sequence[bytes] | str]:
+        """Return the pieces it cuts each text into before it merges, or what the library failed with.
+
+        Raises `TokenizerError` for a tokenizer that does not say.
+        """
+        if not isinstance(self.tokenizer, HasPreTokens):
+            raise TokenizerError(f"tokenizer {self.key} does not say where it cuts")
+        return self.calls.each(self.key, "cut", self.tokenizer.pre_tokens, texts)
 
     def trips(self, texts: Sequence[str]) -> list[Trip]:
         """Encode and decode each text."""
@@ -101,20 +106,25 @@ class Subject:
             for text, one in zip(texts, ids, strict=True)
         ]
 
-    def cuts(self, texts: Sequence[str]) -> tuple[SliceBatch, Encoded, Boundaries]:
+    def cuts(self, texts: Sequence[str]) -> Cuts:
         """Return where tokens lie in the texts' joined UTF-8, by offsets where bytes do not tell.
 
         Raises `TokenizerError` when the library fails; `known` is false for a text without places.
         """
-        batch = batch_of(texts)
-        try:
-            return self._cuts(batch)
-        except BaseException as exc:
-            if not is_library_failure(exc):
-                raise
-            raise TokenizerError(f"tokenizer {self.key}: {_named(exc)}") from exc
+        if self.calls.next_is_careful:  # one of the texts cost a process: find out which
+            for answer in self.ids(texts):
+                if isinstance(answer, str):
+                    raise TokenizerError(f"tokenizer {self.key}: {answer}")
 
-    def _cuts(self, batch: SliceBatch) -> tuple[SliceBatch, Encoded, Boundaries]:
+        def cut(items: Sequence[tuple[str, ...]]) -> list[Cuts]:
+            return [self._cuts(batch_of(item)) for item in items]
+
+        [found] = self.calls.each(self.key, "place", cut, [tuple(texts)])
+        if isinstance(found, str):
+            raise TokenizerError(f"tokenizer {self.key}: {found}")
+        return found
+
+    def _cuts(self, batch: SliceBatch) -> Cuts:
         tokenizer = self.tokenizer
         self.asked.texts += len(batch.texts)
         self.asked.bytes += len(batch.buffer)
@@ -150,30 +160,6 @@ def _decode(tokenizer: Tokenizer) -> Callable[[Sequence[Sequence[int]]], list[tu
     return lambda ids: [(t,) for t in tokenizer.decode_batch([list(one) for one in ids])]
 
 
-def _each(
-    call: Callable[[Sequence[Asking]], list[Answer]], items: Sequence[Asking]
-) -> list[Answer | str]:
-    """Call on all items at once; where that fails, on halves, down to the one that fails."""
-    if not items:
-        return []
-    try:
-        answers = call(items)
-        if len(answers) != len(items):
-            raise TokenizerError(f"{len(answers)} answers to {len(items)} texts")
-        return list(answers)
-    except BaseException as exc:
-        if not is_library_failure(exc):
-            raise
-        if len(items) == 1:
-            return [_named(exc)]
-    half = len(items) // 2
-    return _each(call, items[:half]) + _each(call, items[half:])
-
-
-def _named(exc: BaseException) -> str:
-    return f"{type(exc).__name__}: {exc}"[:300]
-
-
 def batch_of(texts: Sequence[str]) -> SliceBatch:
     """Return texts that are in no slice as a batch, without words.
 
@@ -200,42 +186,24 @@ def batch_of(texts: Sequence[str]) -> SliceBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """The input of a suite that asks tokenizers."""
+    """The input of a suite that asks tokenizers: those that it asks at one time."""
 
     tallies: Tallies
+    """What was counted with these tokenizers."""
     slices: Mapping[tuple[str, str], Slice]
-    sources: Mapping[str, TokenizerSource]
+    tokenizers: Mapping[str, Tokenizer]
     seed: int
-    progress: Callable[[str], None]
-    watch: Stopwatch
+    calls: Calls = field(default_factory=Calls)
     asked: Asked = field(default_factory=Asked)
-    _kept: dict[str, Subject] = field(default_factory=dict)
-    _last: dict[str, Subject] = field(default_factory=dict)
-
-    def keys(self) -> list[str]:
-        """Return the tokenizers of the run that could be loaded, in the order of the config."""
-        return list(self.tallies.tokenizers)
 
     def subjects(self) -> Iterator[Subject]:
-        """Yield every tokenizer of the run, loaded one after the other."""
-        for key in self.keys():
-            self.progress(f"asking {key}")
+        """Yield every tokenizer, in the order of the config."""
+        for key in self.tokenizers:
             yield self.subject(key)
 
     def subject(self, key: str) -> Subject:
-        """Return one tokenizer, loaded if need be; raise `TokenizerError` when it cannot be."""
-        found = self._kept.get(key) or self._last.get(key)
-        if found is None:
-            self._last.clear()  # before the next one is loaded, so that both never lie in memory
-            with self.watch.section("load"):
-                found = Subject(key=key, tokenizer=self.sources[key].load(), asked=self.asked)
-            self._keep(found)
-        return found
-
-    def _keep(self, subject: Subject) -> None:
-        kept = sum(one.tokenizer.vocabulary.n_ids for one in self._kept.values())
-        room = kept + subject.tokenizer.vocabulary.n_ids <= KEEP_IDS
-        (self._kept if room else self._last)[subject.key] = subject
+        """Return one tokenizer."""
+        return Subject(key=key, tokenizer=self.tokenizers[key], asked=self.asked, calls=self.calls)
 
     def documents(
         self, corpus: str, language: str, rows: npt.NDArray[np.int64]
@@ -250,34 +218,3 @@ class Examination:
             if last > first:
                 mine = wanted[first:last]
                 yield mine, [batch.texts[i - batch.first_row] for i in mine.tolist()]
-
-
-def examine(
-    suites: Mapping[str, TokenizerSuite], examination: Examination
-) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
-    """Run the suites one after the other.
-
-    Returns values, findings, and what each suite asked for. A suite that cannot go on leaves a
-    finding of kind ``failure``; what it found before stays.
-    """
-    measurements: list[Measurement] = []
-    findings: list[Finding] = []
-    asked: dict[str, dict[str, int]] = {}
-    for name, suite in suites.items():
-        examination.progress(f"suite {name}")
-        before = Asked(texts=examination.asked.texts, bytes=examination.asked.bytes)
-        with examination.watch.section(name):
-            for item in _guarded(name, suite.measure(examination)):
-                (findings if isinstance(item, Finding) else measurements).append(item)  # type: ignore[arg-type]
-        asked[name] = {
-            "texts": examination.asked.texts - before.texts,
-            "bytes": examination.asked.bytes - before.bytes,
-        }
-    return measurements, findings, asked
-
-
-def _guarded(name: str, items: Iterable[Measurement | Finding]) -> Iterator[Measurement | Finding]:
-    try:
-        yield from items
-    except TokbenchError as exc:
-        yield Finding(kind="failure", suite=name, message=str(exc))

@@ -31,7 +31,6 @@ class Inputs:
     executor: Executor
 
     def __post_init__(self) -> None:
-        self.peak_bytes: dict[str, int] = {}
         self.findings: list[Finding] = []
         self.reasons: dict[tuple[str, str], str] = {}
         self.trained: dict[str, Trained] = {}

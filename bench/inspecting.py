@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.config import Config, TrainEntry, suggest
+from bench.config import Config
 from bench.console import table
-from bench.errors import TokbenchError, UsageError
-from bench.loading import TokenizerSource, library_failures
+from bench.errors import UsageError
+from bench.executors import Executor, Inline
+from bench.looking import look_with_each
 from bench.markup import escape, markdown_table, visible
 from bench.model import Tokenizer
 from bench.roundtrip import classify
@@ -76,42 +78,17 @@ def read_text(text: str | None, file: Path | None) -> str:
         raise UsageError(f"the text is not UTF-8 (byte {exc.start})") from exc
 
 
-def inspect(config: Config, text: str, wanted: Sequence[str]) -> tuple[list[Inspection], list[str]]:
-    """Return what each wanted tokenizer of a config makes of a text, and what could not be done."""
-    check_wanted(config, wanted)
-    found, problems = [], []
-    for key in wanted or config.tokenizers:
-        try:
-            with library_failures(key, "encode or decode this text"):
-                found.append(_inspect(key, load_tokenizer(config, key), text))
-        except TokbenchError as exc:
-            problems.append(f"{key}: {exc}")
-    return found, problems
+def inspect(
+    config: Config, text: str, wanted: Sequence[str], *, executor: Executor | None = None
+) -> tuple[list[Inspection], list[str]]:
+    """Return what each wanted tokenizer of a config makes of a text, and what could not be done.
+
+    `executor` says where the tokenizers are asked: in this process when there is none.
+    """
+    return look_with_each(config, wanted, partial(_inspect, text), executor or Inline())
 
 
-def check_wanted(config: Config, wanted: Sequence[str]) -> None:
-    """Raise `UsageError` when a config has no tokenizer of a wanted name."""
-    unknown = [name for name in wanted if name not in config.tokenizers]
-    if unknown:
-        hint = suggest(unknown[0], config.tokenizers)
-        raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has none of that name{hint}")
-
-
-def load_tokenizer(config: Config, key: str) -> Tokenizer:
-    """Load one tokenizer of a config, trained first where the config says so."""
-    entry = config.tokenizers[key]
-    if isinstance(entry, TrainEntry):
-        from bench.slices import materialise
-        from bench.training import obtain
-
-        corpus = config.run.corpora[entry.corpus]
-        languages = entry.languages or tuple(corpus.options())
-        slices = [materialise(entry.corpus, corpus, name, config.folder) for name in languages]
-        return obtain(key, entry, slices).source.load()
-    return TokenizerSource(key=key, plugin=entry, folder=config.folder).load()
-
-
-def _inspect(key: str, tokenizer: Tokenizer, text: str) -> Inspection:
+def _inspect(text: str, key: str, tokenizer: Tokenizer) -> Inspection:
     ids = tokenizer.encode_batch([text])
     decoded = tokenizer.decode_batch(ids)[0]
     vocabulary = tokenizer.vocabulary

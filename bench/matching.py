@@ -16,8 +16,8 @@ from bench import training
 from bench.config import Config, TrainEntry, suggest
 from bench.console import Progress
 from bench.errors import UsageError
-from bench.inspecting import load_tokenizer
 from bench.loading import library_failures
+from bench.looking import load_tokenizer
 from bench.model import Tokenizer
 from bench.plugins import NestedTrainer
 from bench.slices import Slice, materialise

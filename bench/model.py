@@ -92,6 +92,13 @@ class Vocabulary:
             (b is not None and not _is_utf8(b) for b in self.token_bytes), np.bool_, self.n_ids
         )
 
+    @cached_property
+    def starts_with_space(self) -> BoolArray:
+        """Whether an id's first byte is a space (U+0020); shape (n_ids,)."""
+        return np.fromiter(
+            (b is not None and b.startswith(b" ") for b in self.token_bytes), np.bool_, self.n_ids
+        )
+
     def _mask(self, ids: frozenset[int]) -> BoolArray:
         mask = np.zeros(self.n_ids, np.bool_)
         mask[list(ids)] = True

@@ -24,36 +24,40 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unpinned:
-    """A repository of the Hub that a config reads at a revision that may move."""
+class Repository:
+    """A repository of the Hub that a config reads, at a revision that may move or not."""
 
     place: tuple[str, str]
     """Section and key of the config."""
-    repository: str
+    name: str
     kind: Literal["dataset", "model"]
     revision: str | None
 
     def __str__(self) -> str:
-        """Say what is open, and what closes it."""
+        """Say what is open where its revision is, and what closes it."""
         at = f"revision {self.revision!r}" if self.revision else "no revision"
         return (
-            f"{'.'.join(self.place)}: {self.repository} with {at} may change under this config; "
+            f"{'.'.join(self.place)}: {self.name} with {at} may change under this config; "
             "`tokbench pin` writes the commit"
         )
 
 
-def unpinned(config: Config) -> list[Unpinned]:
-    """Return the Hub repositories of a config whose revision is no commit, without asking the Hub."""
-    found = [*_corpora(config), *_tokenizers(config)]
-    return [one for one in found if not _COMMIT.fullmatch(one.revision or "")]
+def repositories(config: Config) -> list[Repository]:
+    """Return the Hub repositories of a config, corpora first, without asking the Hub."""
+    return [*_corpora(config), *_tokenizers(config)]
 
 
-def _corpora(config: Config) -> Iterator[Unpinned]:
+def unpinned(config: Config) -> list[Repository]:
+    """Return those whose revision is no commit."""
+    return [one for one in repositories(config) if not _COMMIT.fullmatch(one.revision or "")]
+
+
+def _corpora(config: Config) -> Iterator[Repository]:
     for name, entry in config.run.corpora.items():
         if isinstance(entry, HuggingFaceCorpus) and _on_hub(entry, config.folder):
-            yield Unpinned(
+            yield Repository(
                 place=("corpora", name),
-                repository=entry.path,
+                name=entry.path,
                 kind="dataset",
                 revision=entry.revision,
             )
@@ -66,15 +70,15 @@ def _on_hub(entry: HuggingFaceCorpus, folder: Path) -> bool:
         return False  # a folder that is not there: the run will say so
 
 
-def _tokenizers(config: Config) -> Iterator[Unpinned]:
+def _tokenizers(config: Config) -> Iterator[Repository]:
     for name, entry in config.tokenizers.items():
         if isinstance(entry, TokenizerPlugin):
             repository = entry.repository(LoadContext(folder=config.folder))
             if repository is not None:
                 revision = getattr(entry, "revision", None)
-                yield Unpinned(
+                yield Repository(
                     place=("tokenizers", name),
-                    repository=repository,
+                    name=repository,
                     kind="model",
                     revision=revision,
                 )
@@ -107,19 +111,23 @@ def pin(config: Config, path: Path) -> Pinned:
     return Pinned(commits=commits, problems=tuple(problems))
 
 
-def commit_of(one: Unpinned) -> str:
+def commit_of(one: Repository) -> str:
     """Ask the Hub which commit a revision is; raise `InputError` in words when it will not say."""
+    return str(ask_hub(one).sha)
+
+
+def ask_hub(one: Repository) -> Any:
+    """Return what the Hub tells of a repository; raise `InputError` in words when it will not."""
     import huggingface_hub
 
     be_patient(30)
     try:
-        info = huggingface_hub.HfApi().repo_info(
-            one.repository, repo_type=one.kind, revision=one.revision, timeout=10
+        return huggingface_hub.HfApi().repo_info(
+            one.name, repo_type=one.kind, revision=one.revision, timeout=10
         )
     except Exception as exc:  # what it raises depends on its version; all of it is put in words
         words = why_refused(exc, one.revision) or f"cannot be read: {type(exc).__name__}"
-        raise InputError(f"{one.repository} {words}") from None
-    return str(info.sha)
+        raise InputError(f"{one.name} {words}") from None
 
 
 def with_revisions(text: str, commits: dict[str, str]) -> str:

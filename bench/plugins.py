@@ -169,13 +169,22 @@ class CountsSuite(SuitePlugin):
 class TokenizerSuite(SuitePlugin):
     """A suite that asks the tokenizers themselves, after everything is counted.
 
-    What it may cost is bounded by its options, in texts and not in seconds, so that the same
-    inputs give the same results; its CPU time is recorded apart.
+    It runs in the tokenizer's own worker process, which may be lost with nothing else. What it may
+    cost is bounded by its options, in texts and not in seconds, so that the same inputs give the
+    same results; its CPU time is recorded apart.
     """
 
+    def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Return which tokenizers of a run are asked at one time: each alone, by default."""
+        return [(key,) for key in tokenizers]
+
     def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
-        """Return what the tokenizers of a run answer."""
+        """Return what the tokenizers of an examination answer."""
         raise NotImplementedError
+
+    def compare(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
+        """Return what follows from the counts of all tokenizers, none of which is asked."""
+        return ()
 
 
 class ClockSuite(SuitePlugin):

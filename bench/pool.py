@@ -5,6 +5,9 @@ crashes takes nobody with it, and memory it holds is gone when its group is done
 many workers at a time as there are seats; a seat without a group of its own helps where most is
 left. Which worker does what changes no result, because tasks are independent.
 
+Where one task of a group needs what others of it leave behind, it has a later stage: it starts
+when those of earlier stages are finished, and finds its tokenizer loaded.
+
 A task that is lost (its worker died, hung or grew too large) is asked what to do: try again in a
 more careful form, or settle for an outcome without numbers.
 """
@@ -76,6 +79,10 @@ class Task(Protocol):
         """Tasks of one group share worker processes."""
 
     @property
+    def stage(self) -> int:
+        """It starts when all tasks of its group with a lower stage are finished."""
+
+    @property
     def memory(self) -> int:
         """Resident bytes above which its worker is ended."""
 
@@ -91,10 +98,26 @@ class _Group:
     """The tasks of one group that wait, and how fast the finished ones went."""
 
     waiting: deque[_Item] = field(default_factory=deque)
+    """In the order of their stages."""
+    running: list[int] = field(default_factory=list)
+    """The stages of the tasks that somebody is at."""
     seats: int = 0
     finished: int = 0
     seconds: float = 0.0
     hopeless: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a task can be begun now."""
+        return bool(self.waiting) and all(
+            stage >= self.waiting[0].task.stage for stage in self.running
+        )
+
+    def begin(self) -> _Item:
+        """Take the next task."""
+        item = self.waiting.popleft()
+        self.running.append(item.task.stage)
+        return item
 
     @property
     def seconds_left(self) -> float:
@@ -170,6 +193,9 @@ class Workers:
                     worker = None
                 group, item = found
                 worker = self._run(group, item, worker)
+                with self._change:
+                    self._groups[group].running.remove(item.task.stage)
+                    self._change.notify_all()
         finally:
             if worker is not None:
                 worker.stop()
@@ -178,24 +204,26 @@ class Workers:
         with self._change:
             left = mine
             while not self._closed.is_set():
-                if left is not None and self._groups[left].waiting:
-                    return left, self._groups[left].waiting.popleft()
+                if left is not None and self._groups[left].ready:
+                    return left, self._groups[left].begin()
                 if left is not None:
                     self._groups[left].seats -= 1
                     left = None
                 if (chosen := self._choose()) is not None:
                     self._groups[chosen].seats += 1
-                    return chosen, self._groups[chosen].waiting.popleft()
+                    return chosen, self._groups[chosen].begin()
                 self._change.wait(timeout=1)
         return None
 
     def _choose(self) -> str | None:
         """Return a group that nobody serves, else the one that most needs help."""
         for name, group in self._groups.items():
-            if group.waiting and not group.seats:
+            if group.ready and not group.seats:
                 return name
         name, group = max(
-            self._groups.items(), key=lambda one: one[1].seconds_left, default=("", _Group())
+            ((name, group) for name, group in self._groups.items() if group.ready),
+            key=lambda one: one[1].seconds_left,
+            default=("", _Group()),
         )
         return name if group.seconds_left > WORTH_HELPING_SECONDS else None
 
@@ -317,8 +345,7 @@ def resident_bytes(pid: int) -> int | None:
     """Return the resident memory of a process in bytes, None where the system does not tell."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:
-                pages = int(statm.read().split()[1])
+            pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
         return None
     with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):

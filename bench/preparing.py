@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bench import heartbeat, training
 from bench.config import TrainEntry
@@ -44,6 +44,7 @@ class SliceTask:
     limits: Limits = field(default_factory=Limits)
     tries: int = 0
     group: str = "corpora"
+    stage: ClassVar[int] = 0
 
     @property
     def memory(self) -> int:
@@ -69,6 +70,7 @@ class TrainTask:
     entries: Mapping[str, TrainEntry]
     slices: Sequence[Slice]
     limits: Limits = field(default_factory=Limits)
+    stage: ClassVar[int] = 0
 
     @property
     def group(self) -> str:

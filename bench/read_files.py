@@ -20,7 +20,7 @@ from typing import IO, Any, Literal, cast
 from bench.bundled import text_path
 from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
 from bench.errors import CorpusError
-from bench.rows import Reading, Row, columns_of, no_column
+from bench.rows import Reading, Row, columns_of, matches, no_column
 
 Format = Literal["txt", "jsonl", "csv", "parquet"]
 
@@ -181,6 +181,8 @@ def _not_utf8(file: SourceFile, line: int, start: int, exc: UnicodeDecodeError) 
 
 def _read_txt(file: SourceFile, entry: Corpus) -> Iterator[Row]:
     assert isinstance(entry, FilesCorpus)
+    if entry.where:
+        raise CorpusError(f"{file.part}: plain text has no columns that `where` could look at")
     keep = entry.keeps_line_ends
     for number, (line, unit) in enumerate(_UNITS[entry.unit](_lines(file))):
         text = unit if keep else _without_line_end(unit)
@@ -229,6 +231,8 @@ def _read_jsonl(file: SourceFile, entry: Corpus) -> Iterator[Row]:
             continue
         cells = _json_object(line, file, number + 1)
         found.update(dict.fromkeys(cells))
+        if not matches(cells, entry):
+            continue
         text, id_, cluster = (cells.get(column or "") for column in _columns(entry))
         yield Row(file.part, number, text, id_, cluster, line=number + 1)
     # a row may lack a key; a column that no row has is a wrong name
@@ -273,6 +277,8 @@ def _read_csv(file: SourceFile, entry: Corpus) -> Iterator[Row]:
                     f"{file.part}, row {number} (line {cells.line_num}) has {len(row)} cells and "
                     f"the header {len(header)}; quote cells that hold the delimiter"
                 )
+            if not matches(dict(zip(header, row, strict=False)), entry):
+                continue
             text, id_, cluster = (_cell(row, place) for place in places)
             yield Row(file.part, number, text, id_, cluster, line=cells.line_num)
     except csv.Error as exc:
@@ -305,31 +311,43 @@ def _read_parquet(file: SourceFile, entry: Corpus) -> Iterator[Row]:
 
 def table_rows(table: Any, entry: Corpus, part: str, first: int) -> Iterator[Row]:
     """Yield the rows of an Arrow table or batch, the first of which has that number."""
-    texts = _cells(table, entry.text, part, first)
-    ids = _cells(table, entry.id, part, first)
-    clusters = _cells(table, entry.cluster, part, first)
-    for i, (text, id_, cluster) in enumerate(zip(texts, ids, clusters, strict=True)):
-        yield Row(part, first + i, text, id_, cluster)
+    import pyarrow as pa
+
+    numbers: Sequence[int] = range(first, first + table.num_rows)
+    if entry.where:
+        kept = _matching(table, entry, part, numbers)
+        table, numbers = table.take(pa.array(kept, pa.int64())), [first + i for i in kept]
+    texts = _cells(table, entry.text, part, numbers)
+    ids = _cells(table, entry.id, part, numbers)
+    clusters = _cells(table, entry.cluster, part, numbers)
+    for number, text, id_, cluster in zip(numbers, texts, ids, clusters, strict=True):
+        yield Row(part, number, text, id_, cluster)
 
 
-def _cells(table: Any, name: str | None, part: str, first: int) -> list[Any]:
+def _matching(table: Any, entry: Corpus, part: str, numbers: Sequence[int]) -> list[int]:
+    columns = {name: _cells(table, name, part, numbers) for name in entry.where or ()}
+    rows = zip(*columns.values(), strict=True)
+    return [i for i, row in enumerate(rows) if matches(dict(zip(columns, row, strict=True)), entry)]
+
+
+def _cells(table: Any, name: str | None, part: str, numbers: Sequence[int]) -> list[Any]:
     if name is None:
-        return [None] * len(table)
+        return [None] * len(numbers)
     column = table.column(name)
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
-        raise _bad_cell(column, name, part, first) from None
+        raise _bad_cell(column, name, part, numbers) from None
 
 
-def _bad_cell(column: Any, name: str, part: str, first: int) -> CorpusError:
+def _bad_cell(column: Any, name: str, part: str, numbers: Sequence[int]) -> CorpusError:
     """Find the cell that is not UTF-8, one by one, since only now it matters."""
-    for i, cell in enumerate(column):
+    for number, cell in zip(numbers, column, strict=True):
         try:
             cell.as_py()
         except UnicodeDecodeError as exc:
             return CorpusError(
-                f"{part}, row {first + i}, column {name!r} is not UTF-8: byte "
+                f"{part}, row {number}, column {name!r} is not UTF-8: byte "
                 f"0x{exc.object[exc.start]:02x} at byte {exc.start} of the cell; correct the file"
             )
     raise AssertionError("a column that cannot be read as a whole has a cell that cannot")

@@ -146,14 +146,15 @@ def whole_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         temporary.replace(path)
-    except OSError as exc:
+    except BaseException as exc:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if not isinstance(exc, OSError):
+            raise
         raise ResultsError(
             f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
             "folder with --output, then run the same command again: finished cells are kept"
         ) from exc
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -197,6 +198,7 @@ def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> l
     return rows
 
 
+_PARAMS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
 _SORT = ("corpus", "language", "suite", "metric", "tokenizer", "params")
 
 
@@ -221,7 +223,7 @@ def _measurement_row(m: Measurement, tallies: Tallies) -> dict[str, Any]:
         "ci_low": _finite(m.ci_low),
         "ci_high": _finite(m.ci_high),
         "n": m.n,
-        "params": json.dumps(m.params, sort_keys=True, ensure_ascii=False, allow_nan=False),
+        "params": _PARAMS.encode(m.params),
         "status": m.status,
         "detail": m.detail,
     }

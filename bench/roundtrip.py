@@ -173,13 +173,12 @@ def _outside(
     lost: IntArray,
 ) -> Iterator[str]:
     """Yield each document without what is covered; count the covered bytes that are not space."""
-    before = np.zeros(len(covered) + 1, np.int64)
-    np.cumsum(covered, out=before[1:])
-    gone, ends = batch.buffer[covered].tobytes(), before[batch.offsets]
+    ends = np.searchsorted(np.flatnonzero(covered), batch.offsets)
+    gone = batch.buffer[covered].tobytes()
     left, left_ends = batch.buffer[~covered].tobytes(), (batch.offsets - ends).tolist()
-    ends = ends.tolist()
+    gone_ends = ends.tolist()
     for i in documents:
-        under = gone[ends[i] : ends[i + 1]].decode("utf-8", "replace")
+        under = gone[gone_ends[i] : gone_ends[i + 1]].decode("utf-8", "replace")
         lost[i] = len("".join(under.split()).encode())
         yield left[left_ends[i] : left_ends[i + 1]].decode("utf-8", "replace")
 
@@ -195,6 +194,8 @@ def _add_lost_characters(
     gained = out_keys[out_counts > _lookup(keys, counts, out_keys)]
     n_bytes = _bytes_of(before, keys, counts) * missing // counts
     gone = missing > 0
+    if not gone.any():
+        return
     keys, n_bytes = keys[gone], n_bytes[gone]
     document, code = keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
     cause = _causes(document, code, gained)

@@ -157,4 +157,14 @@ def no_column(column: str, known: list[str], where: str) -> CorpusError:
 
 def columns_of(entry: Corpus) -> list[str]:
     """Return the columns an entry reads, text first, each once."""
-    return list(dict.fromkeys(c for c in (entry.text, entry.id, entry.cluster) if c is not None))
+    named = (entry.text, entry.id, entry.cluster, *(entry.where or ()))
+    return list(dict.fromkeys(column for column in named if column is not None))
+
+
+def matches(cells: Mapping[str, object], entry: Corpus) -> bool:
+    """Whether a row has the values that its entry asks for; whole numbers are told by digits."""
+    return all(
+        value == wanted or (isinstance(value, int) and str(value) == wanted)
+        for name, wanted in (entry.where or {}).items()
+        for value in (cells.get(name),)
+    )

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from bench import plugins
+from bench.asking import Asking, Counted
 from bench.config import Config
 from bench.contents import CONTENTS, Contents, read_contents
 from bench.counting import Counting, Progress
 from bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
-from bench.examine import Examination, examine
 from bench.executors import Executor, Inline
 from bench.folder import Rerun, open_folder
 from bench.inputs import Inputs
@@ -84,14 +85,16 @@ def _run(
     inputs = Inputs(config=config, progress=progress, watch=watch, executor=executor)
     slices = inputs.slices()
     sources = inputs.sources(slices)
-    counted = _count(plan, folder, config, inputs, slices, sources, executor)
+    asking = _asking(config, inputs)
+    counted = _count(plan, folder, config, inputs, slices, sources, asking)
     with watch.section("corpus"):  # document ids are read from the slices
         tallies = _tallies(config, folder, counted, slices, inputs.refusals)
-    with no_garbage_collection():
+    with no_garbage_collection():  # while workers still ask
         measurements, findings = _apply_suites(config, tallies)
-    answers, told, asked = _ask(config, tallies, slices, sources, progress, watch)
-    measurements += answers
-    findings += told
+    answers = asking.wait()
+    forget_tokenizers()
+    measurements += answers.measurements
+    findings += answers.findings
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
@@ -104,17 +107,28 @@ def _run(
         {
             **describe(started),
             "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
-            "asked": asked,
-            "peak_bytes": {"run": peak_bytes(), **inputs.peak_bytes},
+            "asked": {suite: asdict(asked) for suite, asked in answers.asked.items()},
+            "peak_bytes": {"run": peak_bytes(), **asking.peak_bytes},
         },
     )
     results = load_results(folder)
     for path, text in render_reports(config.run.reports, results).items():
         write_whole(folder / path, text)
     problems = _problems(tallies, inputs.findings)
-    problems += [f"suite {f.suite}: {f.message}" for f in told if f.kind == "failure"]
+    problems += [_failed_suite(f) for f in answers.findings if f.kind == "failure"]
     problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
     return RunOutcome(results=results, problems=problems)
+
+
+def _asking(config: Config, inputs: Inputs) -> Asking:
+    return Asking(
+        suites={name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)},
+        executor=inputs.executor,
+        progress=inputs.progress,
+        watch=inputs.watch,
+        tokenizers=list(config.tokenizers),
+        limits=config.run.limits,
+    )
 
 
 def _count(
@@ -124,12 +138,46 @@ def _count(
     inputs: Inputs,
     slices: Mapping[tuple[str, str], Slice],
     sources: Mapping[str, TokenizerSource],
-    executor: Executor,
+    asking: Asking,
 ) -> tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]]:
+    """Count all cells; suites that ask tokenizers follow in the workers that counted."""
     counting = Counting(
-        plan=plan, folder=folder, executor=executor, progress=inputs.progress, watch=inputs.watch
+        plan=plan,
+        folder=folder,
+        executor=inputs.executor,
+        progress=inputs.progress,
+        watch=inputs.watch,
+        peak_bytes=asking.peak_bytes,
     )
-    for key in plan.cells:
+    counted = Counted(
+        refusals=inputs.refusals,
+        seed=config.run.seed,
+        resamples=config.run.resamples,
+        lost_limit=config.run.lost_limit,
+    )
+    begun: list[CellTask] = []
+    for tokenizer, keys in groupby(plan.cells, key=lambda key: key.tokenizer):
+        mine = list(_begin(counting, keys, config, inputs, slices, sources))
+        if mine:
+            asking.follow(sources[tokenizer], replace(counted, cells=tuple(mine)))
+        begun += mine
+    cells = counting.wait()
+    facts = counting.facts_in_order()
+    able = tuple(task for task in begun if task.key.tokenizer in facts)
+    asking.together(sources, replace(counted, cells=able))
+    return cells, {key: _with_training(one, key, inputs) for key, one in facts.items()}
+
+
+def _begin(
+    counting: Counting,
+    keys: Iterable[CellKey],
+    config: Config,
+    inputs: Inputs,
+    slices: Mapping[tuple[str, str], Slice],
+    sources: Mapping[str, TokenizerSource],
+) -> Iterator[CellTask]:
+    """Begin the cells that can be counted, and yield them."""
+    for key in keys:
         if reason := _why_impossible(key, inputs, slices):
             counting.impossible(key, reason)
             continue
@@ -142,11 +190,7 @@ def _count(
             limits=config.run.limits,
         )
         counting.begin(task)
-    cells = counting.wait()
-    forget_tokenizers()
-    inputs.peak_bytes = counting.peak_bytes
-    facts = counting.facts_in_order()
-    return cells, {key: _with_training(one, key, inputs) for key, one in facts.items()}
+        yield task
 
 
 def _why_impossible(
@@ -175,7 +219,7 @@ def _tallies(
     return Tallies(
         cells=cells,
         tokenizers=facts,
-        corpora={key: _corpus_facts(part, refusals.get(key[0])) for key, part in slices.items()},
+        corpora={key: CorpusFacts.of(part, refusals.get(key[0])) for key, part in slices.items()},
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
@@ -191,55 +235,21 @@ def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[st
     return {key: contents for key, contents in found.items() if contents is not None}
 
 
-def _corpus_facts(part: Slice, refusal: str | None) -> CorpusFacts:
-    meta = part.meta
-    clusters = part.clusters()
-    return CorpusFacts(
-        corpus=meta.corpus,
-        language=meta.language,
-        tag=meta.tag,
-        script=meta.script,
-        kind=meta.kind,
-        parallel=meta.parallel,
-        pivot=meta.pivot,
-        sha256=meta.sha256,
-        document_ids=part.ids,
-        clusters=None if clusters is None else tuple(c or "" for c in clusters),
-        words_reason=meta.words_reason,
-        parallel_refusal=refusal,
-    )
-
-
 def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], list[Finding]]:
     measurements: list[Measurement] = []
     findings: list[Finding] = []
     for name, suite in config.suites.items():
+        given: list[Measurement | Finding] = []
         if isinstance(suite, CountsSuite):
             given = list(suite.measure(tallies))
-            findings += [item for item in given if isinstance(item, Finding)]
-            found = [item for item in given if isinstance(item, Measurement)]
-            measurements += [*found, *_without_values(name, suite, found, tallies)]
+        elif isinstance(suite, TokenizerSuite):
+            given = list(suite.compare(tallies))
+        findings += [item for item in given if isinstance(item, Finding)]
+        found = [item for item in given if isinstance(item, Measurement)]
+        measurements += found
+        if isinstance(suite, CountsSuite):
+            measurements += _without_values(name, suite, found, tallies)
     return measurements, findings
-
-
-def _ask(
-    config: Config,
-    tallies: Tallies,
-    slices: Mapping[tuple[str, str], Slice],
-    sources: Mapping[str, TokenizerSource],
-    progress: Progress,
-    watch: Stopwatch,
-) -> tuple[list[Measurement], list[Finding], dict[str, dict[str, int]]]:
-    suites = {name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)}
-    examination = Examination(
-        tallies=tallies,
-        slices=slices,
-        sources=sources,
-        seed=config.run.seed,
-        progress=progress.step,
-        watch=watch,
-    )
-    return examine(suites, examination)
 
 
 def _without_values(
@@ -261,6 +271,11 @@ def _without_values(
                     status=cell.status,
                     detail=cell.detail,
                 )
+
+
+def _failed_suite(finding: Finding) -> str:
+    where = f" on {finding.tokenizer}" if finding.tokenizer else ""
+    return f"suite {finding.suite}{where}: {finding.message}"
 
 
 def _failure(cell: Cell) -> Finding:

@@ -47,6 +47,7 @@ class NoWatch:
 
 def build(name: str, entry: AnyCorpus, key: str, folder: Path, target: Path, watch: Watch) -> Slice:
     """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read."""
+    entry = entry.for_language(key)
     with _building(target) as place:
         reading, tally = _read(entry, key, folder), Tally()
         staged = _stage(reading, entry, tally, place / "rows.arrow")
@@ -102,10 +103,12 @@ def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged
     _write(path, _staging_schema(), (_staging_batch(chunk) for chunk in _chunks(rows)))
     kept = sampler.kept()
     if not len(kept):
+        wanted = [f"{column} is {value!r}" for column, value in (entry.where or {}).items()]
         skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
         raise CorpusError(
             f"no documents: {tally.seen:,} rows read"
             + (f" ({skipped} skipped)" if skipped else "")
+            + (" where " + " and ".join(wanted) if wanted else "")
             + f", rule: {sampling.describe(entry)}; check the text column, the files and the limit"
         )
     return _Staged(path=path, kept=kept, parts=reading.parts)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from bench.contents import Contents
 from bench.model import Finding, IntArray, Kind, Status
+from bench.slice_file import Slice
 from bench.stats import Resampling
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
@@ -69,6 +70,7 @@ class Tally:
     """The ids of each document, when the config keeps them."""
     findings: tuple[Finding, ...] = ()
     failed_rows: tuple[int, ...] = ()
+    _totals: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def n(self) -> int:
@@ -82,7 +84,9 @@ class Tally:
 
     def total(self, column: str) -> int:
         """Sum of one column over all documents."""
-        return int(self.documents[column].sum())
+        if column not in self._totals:
+            self._totals[column] = int(self.documents[column].sum())
+        return self._totals[column]
 
     def round_trip_count(self, kind: int) -> int:
         """Documents of one round-trip class."""
@@ -194,6 +198,25 @@ class CorpusFacts:
     """Why words are undefined here, None where they are defined."""
     parallel_refusal: str | None = None
     """Why a corpus declared parallel is not, None where its ids agree."""
+
+    @classmethod
+    def of(cls, part: Slice, parallel_refusal: str | None) -> CorpusFacts:
+        """Take the facts from a slice."""
+        meta, clusters = part.meta, part.clusters()
+        return cls(
+            corpus=meta.corpus,
+            language=meta.language,
+            tag=meta.tag,
+            script=meta.script,
+            kind=meta.kind,
+            parallel=meta.parallel,
+            pivot=meta.pivot,
+            sha256=meta.sha256,
+            document_ids=part.ids,
+            clusters=None if clusters is None else tuple(c or "" for c in clusters),
+            words_reason=meta.words_reason,
+            parallel_refusal=parallel_refusal,
+        )
 
     @property
     def aligned(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from bench.costing import CostModel
 from bench.encode import Counter
 from bench.environment import Stopwatch
 from bench.errors import TokbenchError, UsageError
-from bench.inspecting import Piece, check_wanted, load_tokenizer, read_text
+from bench.executors import Executor, Inline
+from bench.inspecting import Piece, read_text
+from bench.looking import look_with_each
 from bench.markup import percent
 from bench.model import IntArray, Tokenizer
 from bench.slices import SliceBatch
@@ -107,26 +110,23 @@ def analyse(
     translation: str | None = None,
     costs: CostModel | None = None,
     wanted: Sequence[str] = (),
+    executor: Executor | None = None,
 ) -> Analysis:
     """Count a text, and its translation into the pivot if given, with the config's tokenizers.
 
     Tokenizers that fail are left out and named in `problems`; raises `UsageError` where there is
-    no text, or a name that the config does not have.
+    no text, or a name that the config does not have. `executor` says where the tokenizers are
+    asked: in this process when there is none.
     """
     if not text or translation == "":
         raise UsageError("the text is empty; there is nothing to count")
-    check_wanted(config, wanted)
     for name, model in (costs.models if costs else {}).items():
         if model.tokenizer not in config.tokenizers:
             raise UsageError(f"cost model {name}: {config.path} has no {model.tokenizer!r}")
     texts = [text] if translation is None else [text, translation]
     batch = batch_of(texts)
-    handlings, problems = [], []
-    for key in wanted or config.tokenizers:
-        try:
-            handlings.append(_handle(key, load_tokenizer(config, key), batch, config, costs))
-        except TokbenchError as exc:
-            problems.append(f"{key}: {exc}")
+    handle = partial(_handle, batch, config.run.lost_limit, costs)
+    handlings, problems = look_with_each(config, wanted, handle, executor or Inline())
     best, reasons = judge(handlings, config.run.lost_limit)
     return Analysis(
         n_bytes=int(batch.offsets[1]),
@@ -178,7 +178,11 @@ def _words(texts: Sequence[str], offsets: IntArray) -> dict[str, IntArray | None
 
 
 def _handle(
-    key: str, tokenizer: Tokenizer, batch: SliceBatch, config: Config, costs: CostModel | None
+    batch: SliceBatch,
+    lost_limit: float,
+    costs: CostModel | None,
+    key: str,
+    tokenizer: Tokenizer,
 ) -> Handling:
     tally = Counter(tokenizer=tokenizer, watch=Stopwatch(), keep_ids=True).count(batch)
     if tally.failed_rows or tally.ids is None:
@@ -186,7 +190,7 @@ def _handle(
     counts = {name: values.tolist() for name, values in tally.documents.items()}
     tokens = counts["tokens"][0]
     lost = [_lost_share(tally, row) for row in range(tally.n)]
-    survives = max(lost) <= config.run.lost_limit
+    survives = max(lost) <= lost_limit
     contents = tokenizer.vocabulary.token_bytes
     return Handling(
         tokenizer=key,

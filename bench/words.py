@@ -48,10 +48,12 @@ class Boundaries:
         if lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)
-        n_bytes = np.diff(batch.offsets)
-        excess = np.diff(running[encoded.offsets]) - n_bytes
+        excess = np.diff(running[encoded.offsets]) - np.diff(batch.offsets)
         if tokenizer.prefix_space and excess.any():
-            lengths, excess = _without_prefix(lengths, excess, encoded, tokenizer)
+            prefixed = _prefixed(excess, encoded, tokenizer)
+            excess -= prefixed
+            # the space goes from the document's first token, which moves all that follow
+            lengths[encoded.offsets[:-1][prefixed]] -= 1
             running = _running(lengths)
         breached = excess != 0
         starts, ends = running[:-1], running[1:]
@@ -99,18 +101,12 @@ def _running(lengths: npt.NDArray[Any]) -> IntArray:
     return total
 
 
-def _without_prefix(
-    lengths: npt.NDArray[np.int32], excess: IntArray, encoded: Encoded, tokenizer: Tokenizer
-) -> tuple[npt.NDArray[np.int32], IntArray]:
-    first = encoded.offsets[:-1]
-    some = (encoded.lengths > 0) & (excess == 1)
-    vocabulary = tokenizer.vocabulary
-    first_bytes = [vocabulary.token_bytes[i] or b"" for i in encoded.ids[first[some]].tolist()]
-    starts_with_space = np.array([content[:1] == b" " for content in first_bytes], np.bool_)
-    some[some] = starts_with_space
-    lengths = lengths.copy()
-    lengths[first[some]] -= 1
-    return lengths, np.where(some, 0, excess)
+def _prefixed(excess: IntArray, encoded: Encoded, tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
+    """Tell which documents have one byte too many and begin with a space, shape (n,)."""
+    prefixed: npt.NDArray[np.bool_] = (encoded.lengths > 0) & (excess == 1)
+    first = encoded.index[encoded.offsets[:-1][prefixed]]
+    prefixed[prefixed] = tokenizer.vocabulary.starts_with_space.take(first)
+    return prefixed
 
 
 def _spans_in_bytes(

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from bench import heartbeat
 from bench.cells import read_cell, write_cell
@@ -54,6 +55,7 @@ class CellTask:
     lost_rows: Mapping[int, str] = field(default_factory=dict)
     """Rows that ended a worker, and how; they are not tried again."""
     tries: int = 0
+    stage: ClassVar[int] = 0
 
     @property
     def group(self) -> str:
@@ -127,7 +129,7 @@ def parts_of(task: CellTask) -> list[CellTask]:
 
 
 _loaded: list[tuple[TokenizerSource, Tokenizer | TokbenchError]] = []
-"""The tokenizer this process used last, or why it could not be loaded.
+"""The tokenizers this process used last (one, unless a suite compares), or why it has none.
 
 Kept by its whole source: in another run the same name may mean another tokenizer.
 """
@@ -141,19 +143,14 @@ def count_cell(task: CellTask) -> CellOutcome:
 
     Raises `ResultsError` when the file cannot be written: then no other could be either.
     """
-    watch = _stopwatch()
+    watch = stopwatch()
     facts: TokenizerFacts | None = None
     identity: dict[str, str] = {}
     reused, reason = False, None
     try:
-        tokenizer = _load(task, watch)
+        tokenizer = load(task.source, task.limits, watch)
         facts = facts_of(tokenizer)
-        identity = {
-            "fingerprint": facts.fingerprint,
-            "corpus_sha256": task.slice.meta.sha256,
-            "keep_ids": str(task.keep_ids),
-            "batches": f"{task.first}:{task.stop}",
-        }
+        identity = identity_of(task, facts.fingerprint)
         _keep_contents(task, tokenizer, watch)
         stored = read_cell(task.path, task.key, identity)
         reused = stored is not None
@@ -179,6 +176,16 @@ def count_cell(task: CellTask) -> CellOutcome:
     )
 
 
+def identity_of(task: CellTask, fingerprint: str) -> dict[str, str]:
+    """Return what the file of a task's counts must have been made from."""
+    return {
+        "fingerprint": fingerprint,
+        "corpus_sha256": task.slice.meta.sha256,
+        "keep_ids": str(task.keep_ids),
+        "batches": f"{task.first}:{task.stop}",
+    }
+
+
 _kept: dict[Path, str] = {}
 """Where this process wrote contents last, and of which tokenizer."""
 
@@ -200,7 +207,8 @@ def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> No
         _kept[path] = fingerprint
 
 
-def _stopwatch() -> Stopwatch:
+def stopwatch() -> Stopwatch:
+    """Return a stopwatch; the first of a worker process counts what its imports cost."""
     watch = Stopwatch()
     if heartbeat.is_watched() and not _told_imports:
         _told_imports.append(1)
@@ -213,23 +221,35 @@ def _ids_of(slice_: Slice, rows: Sequence[int]) -> list[str]:
     return [ids[row] for row in rows]
 
 
-def _load(task: CellTask, watch: Stopwatch) -> Tokenizer:
-    source = task.source
-    if not _loaded or _loaded[0][0] != source:
-        _loaded.clear()
-        heartbeat.at("load", seconds=task.limits.load_seconds)
-        be_patient(task.limits.hub_seconds)
-        tokenizer: Tokenizer | TokbenchError
-        try:
-            with watch.section("load"), library_failures(source.key, "say what its ids are"):
-                tokenizer = _warm(source.load())
-        except TokbenchError as exc:
-            tokenizer = exc
-        _loaded.append((source, tokenizer))
-    tokenizer = _loaded[0][1]
-    if isinstance(tokenizer, TokbenchError):
-        raise tokenizer
-    return tokenizer
+def load(
+    source: TokenizerSource,
+    limits: Limits,
+    watch: Stopwatch,
+    *,
+    beside: Sequence[TokenizerSource] = (),
+) -> Tokenizer:
+    """Return a tokenizer, kept from before where this process has it.
+
+    All others are dropped first, so that two never lie in memory, except those of `beside`.
+    Raises `TokbenchError` when it cannot be loaded.
+    """
+    _loaded[:] = [one for one in _loaded if one[0] == source or one[0] in beside]
+    if all(kept != source for kept, _ in _loaded):
+        heartbeat.at("load", seconds=limits.load_seconds)
+        be_patient(limits.hub_seconds)
+        _loaded.append((source, _loaded_now(source, watch)))
+    found = next(one for kept, one in _loaded if kept == source)
+    if isinstance(found, TokbenchError):
+        raise found
+    return found
+
+
+def _loaded_now(source: TokenizerSource, watch: Stopwatch) -> Tokenizer | TokbenchError:
+    try:
+        with watch.section("load"), library_failures(source.key, "say what its ids are"):
+            return _warm(source.load())
+    except TokbenchError as exc:
+        return exc
 
 
 def _warm(tokenizer: Tokenizer) -> Tokenizer:

@@ -64,9 +64,9 @@ class Headroom(TokenizerSuite):
         rows = self._rows(examination, cell)
         for _, texts in examination.documents(cell.key.corpus, cell.key.language, rows):
             ids = subject.ids(texts)
-            pieces = tokenizer.pre_tokens(texts)
+            pieces = subject.pre_tokens(texts)
             for one, parts in zip(ids, pieces, strict=True):
-                if not isinstance(one, str):
+                if not isinstance(one, str) and not isinstance(parts, str):
                     n, emitted = n + 1, emitted + len(one)
                     possible += sum(map(fewest, parts))
         value = 1 - possible / emitted if emitted else None

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import IntArray, Vocabulary
+from bench.contents import Contents
+from bench.model import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contents:
+class Entries:
     """A vocabulary as 64-bit hashes of its entries' bytes, distinct and sorted, with their ids.
 
     Special tokens and byte-fallback entries are left out; of equal entries the lowest id stays.
@@ -22,15 +23,15 @@ class Contents:
     ids: IntArray
 
 
-def contents(vocabulary: Vocabulary) -> Contents:
+def entries(contents: Contents) -> Entries:
     """Hash the entries of a vocabulary, shape (n,) each."""
-    left_out = vocabulary.special_ids | vocabulary.byte_fallback_ids
-    ids = [i for i, b in enumerate(vocabulary.token_bytes) if b and i not in left_out]
+    wanted = contents.is_ordinary & ~contents.is_byte_fallback & (contents.lengths > 0)
+    ids = np.flatnonzero(wanted)
     digests = b"".join(
-        hashlib.blake2b(vocabulary.token_bytes[i] or b"", digest_size=8).digest() for i in ids
+        hashlib.blake2b(contents.of_id(i) or b"", digest_size=8).digest() for i in ids.tolist()
     )
     hashes, first = np.unique(np.frombuffer(digests, "<u8"), return_index=True)
-    return Contents(hashes=hashes, ids=np.array(ids, np.int64)[first])
+    return Entries(hashes=hashes, ids=ids[first])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +51,11 @@ class Overlap:
         return self.common / either if either else None
 
 
-def overlap(first: Contents, second: Contents) -> Overlap:
+def overlap(first: Entries, second: Entries) -> Overlap:
     """Compare two vocabularies.
 
-    >>> a = contents(Vocabulary(token_bytes=[b"a", b"b", b"c"]))
-    >>> b = contents(Vocabulary(token_bytes=[b"a", b"c"]))
+    >>> a = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"b", b"c"])))
+    >>> b = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"c"])))
     >>> overlap(a, b)
     Overlap(common=2, moved=1, only_first=1, only_second=0)
     """

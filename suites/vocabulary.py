@@ -9,7 +9,7 @@ weights (embedding norms, or what it answers when shown the token); nothing here
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +18,9 @@ from pydantic import Field
 from bench.examine import Examination, Subject
 from bench.model import Finding, HasRanks, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
+from bench.tally import Tallies
 from suites import composition, merging, overlap, reachability
-from suites.overlap import Contents
+from suites.overlap import Entries
 
 ENTRIES = MetricSpec(
     name="vocabulary_entries",
@@ -117,13 +118,14 @@ class Vocabularies(TokenizerSuite):
     )
 
     def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
-        """Return the facts of each vocabulary, then those of each pair."""
-        hashed: dict[str, Contents] = {}
+        """Return the facts of each vocabulary."""
         for subject in examination.subjects():
             yield from self._facts(examination, subject)
-            if self.overlap:
-                hashed[subject.key] = overlap.contents(subject.tokenizer.vocabulary)
-        yield from _overlaps(hashed)
+
+    def compare(self, tallies: Tallies) -> Iterable[Measurement]:
+        """Return the overlap of every two vocabularies."""
+        contents = tallies.contents if self.overlap else {}
+        return _overlaps({key: overlap.entries(one) for key, one in contents.items()})
 
     def _facts(self, examination: Examination, subject: Subject) -> Iterator[Measurement | Finding]:
         vocabulary = subject.tokenizer.vocabulary
@@ -280,7 +282,7 @@ def _swallowing(subject: Subject, added: Sequence[int]) -> list[int]:
     ]
 
 
-def _overlaps(hashed: dict[str, Contents]) -> Iterator[Measurement]:
+def _overlaps(hashed: Mapping[str, Entries]) -> Iterator[Measurement]:
     keys = list(hashed)
     for place, first in enumerate(keys):
         for second in keys[place + 1 :]:

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
+from bench.calls import Lost
 from bench.examine import Examination, Subject, Trip
 from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
@@ -208,8 +209,9 @@ def _witness(
     def fails(texts: Sequence[str]) -> list[bool]:
         return [name in classes_of(trip, manner) for trip in subject.trips(texts)]
 
-    spot = example.loss.spot
-    small = shrink(example.trip.text, fails, start=spot.start, end=spot.end)
+    spot, small = example.loss.spot, None
+    if not isinstance(example.trip.failure, Lost):  # parts of it would end this process too
+        small = shrink(example.trip.text, fails, start=spot.start, end=spot.end)
     # one text in a call of its own: what failed only in company would show here
     trip = subject.trips([example.trip.text if small is None else small])[0]
     repeats = name in classes_of(trip, manner)

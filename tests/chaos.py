@@ -42,7 +42,13 @@ CONFIG = {
             "train": {"trainer": "tokenizers_bpe", "corpus": "sentences", "vocab_size": 600}
         },
     },
-    "suites": ["efficiency", "multilingual", "fidelity"],
+    "suites": {
+        "efficiency": {},
+        "multilingual": {},
+        "fidelity": {},
+        "witnesses": {"fuzz": 2},
+        "differential": {"pairs": [{"first": "bytes", "second": "trained"}], "fuzz": 1},
+    },
 }
 
 
@@ -127,6 +133,8 @@ def is_whole(path: Path) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from bench.cells import is_intact
+
     if not path.is_file() or path.name.startswith("."):
         return True
     if any(part.startswith(".") for part in path.parts):
@@ -139,8 +147,7 @@ def is_whole(path: Path) -> bool:
         elif path.suffix == ".arrow":
             pa.ipc.open_file(pa.memory_map(str(path))).read_all().validate(full=True)
         elif path.suffix == ".cell":
-            data = path.read_bytes()
-            return hashlib.sha256(data[32:]).digest() == data[:32]
+            return is_intact(path)
     except (OSError, ValueError, pa.ArrowException):
         return False
     return True

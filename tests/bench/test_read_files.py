@@ -144,6 +144,51 @@ def test_parquet_reads_only_what_is_asked_for(make, tmp_path) -> None:
     assert one.meta.rows_skipped == {"missing": 1}
 
 
+def write_two_languages(folder: Path) -> None:
+    rows = [{"text": "a", "lang": "en"}, {"text": "b", "lang": "de"}, {"text": "c", "lang": "en"}]
+    write(folder, "a.jsonl", lines(*rows, {"text": "no lang"}))
+    write(folder, "a.csv", "text,lang\na,en\nb,de\nc,en\nno lang,\n")
+    columns = {"text": ["a", "b", "c", "no lang"], "lang": ["en", "de", "en", None]}
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"where": {"lang": "{language}"}},
+        {"languages": {"en": {"where": {"lang": "en"}}, "de": {"where": {"lang": "de"}}}},
+    ],
+)
+def test_rows_of_a_language_are_told_by_a_column(make, tmp_path, name, rule) -> None:
+    write_two_languages(tmp_path)
+    rule = {"languages": ["en", "de"], **rule}
+    english, german = (make(key, source="files", path=name, **rule) for key in ("en", "de"))
+    assert (texts(english), texts(german)) == (["a", "c"], ["b"])
+    assert english.document_ids() == ["0", "2"]
+    assert (english.meta.rows_seen, english.meta.rows_skipped) == (2, {})
+
+
+def test_whole_numbers_are_told_by_their_digits(make, tmp_path) -> None:
+    write(tmp_path, "a.jsonl", lines({"text": "a", "year": 2024}, {"text": "b", "year": 2023}))
+    assert texts(make(source="files", path="a.jsonl", where={"year": "2024"})) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_a_value_that_no_row_has_is_named(make, tmp_path, name) -> None:
+    write_two_languages(tmp_path)
+    with pytest.raises(CorpusError, match="no documents: 0 rows read where lang is 'fr'"):
+        make(source="files", path=name, where={"lang": "fr"})
+    with pytest.raises(CorpusError, match="has no column 'langu'; did you mean 'lang'"):
+        make(source="files", path=name, where={"langu": "en"})
+
+
+def test_plain_text_has_no_columns_to_look_at(make, tmp_path) -> None:
+    write(tmp_path, "a.txt", "a\n")
+    with pytest.raises(CorpusError, match=r"a.txt: plain text has no columns that `where`"):
+        make(source="files", path="a.txt", where={"lang": "en"})
+
+
 # text that is not UTF-8
 
 

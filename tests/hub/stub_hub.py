@@ -52,6 +52,8 @@ class Hub:
     """Repositories by ``datasets/owner/name`` or ``models/owner/name``: commit, path, content."""
 
     repositories: dict[str, dict[str, dict[str, bytes]]] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    """Commits of branches other than main."""
     faults: list[Fault] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
@@ -103,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         parts = urlsplit(self.path)
-        path = unquote(parts.path)
+        path = unquote(parts.path.replace("/refs%2Fconvert%2F", "/refs:convert:"))
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.hub.requests.append(f"{self.command} {path}")
         self.hub.tokens.append(self.headers.get("Authorization", ""))
@@ -133,7 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         commits = self.hub.repositories.get(f"{kind}/{name}")
         if commits is None:
             raise KeyError("RepoNotFound")
-        commit = next(iter(commits)) if revision == "main" else revision
+        branch = revision.replace(":", "/")
+        commit = next(iter(commits)) if branch == "main" else self.hub.branches.get(branch, branch)
         if commit not in commits:
             raise KeyError("RevisionNotFound")
         return commit, commits[commit]

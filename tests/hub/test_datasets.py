@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from stub_hub import COMMIT, OLDER, Fault, card, json_lines, parquet
 
@@ -32,6 +36,39 @@ def test_json_lines_in_several_configs_are_read(hub, read, streaming) -> None:
 def test_a_pinned_revision_is_the_one_read(texts, read) -> None:
     texts.add("datasets/owner/texts", {"data/train.parquet": parquet("older")}, OLDER)
     assert read(revision=OLDER).value["texts"] == ["older"]
+
+
+def test_a_data_set_made_by_a_script_is_refused_with_what_to_do(hub, read) -> None:
+    hub.add("datasets/owner/texts", {"texts.py": b"", "data/train.parquet": parquet("one")})
+    reason = read().reason
+    assert "is made by a loading script" in reason
+    assert "refs/convert/parquet" in reason
+
+
+def test_the_parquet_branch_of_a_script_is_read_by_folder(hub, read) -> None:
+    """As the Hub converts it: one folder for each config, one in it for each split."""
+    hub.add("datasets/owner/texts", {"texts.py": b""})
+    files = {f"{key}/train/0000.parquet": parquet(text) for key, text in (("en", "a"), ("de", "b"))}
+    hub.add("datasets/owner/texts", files, OLDER)
+    hub.branches["refs/convert/parquet"] = OLDER
+    options = {"revision": "refs/convert/parquet", "data_dir": "{language}", "split": "train"}
+    got = read("de", **options)
+    assert got.value["texts"] == ["b"], got.reason
+    assert got.value["sources"][0]["revision"] == OLDER
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_rows_of_one_language_are_told_by_a_column(hub, read, streaming) -> None:
+    sink = io.BytesIO()
+    table = {"code": ["print(1)", "x", "y"], "language_name": ["Python", "C", "Python"]}
+    pq.write_table(pa.table(table), sink)
+    hub.add("datasets/owner/texts", {"data/train.parquet": sink.getvalue()})
+    options = {"text": "code", "kind": "code", "streaming": streaming}
+    got = read("python", where={"language_name": "Python"}, **options)
+    assert got.value["texts"] == ["print(1)", "y"], got.reason
+    reason = read("python", where={"language_name": "Pyton"}, **options).reason
+    assert "no documents: 0 rows read where language_name is 'Pyton'" in reason
+    assert "has no column 'lang'" in read("python", where={"lang": "Python"}, **options).reason
 
 
 @pytest.mark.parametrize(

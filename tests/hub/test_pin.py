@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -67,8 +66,42 @@ def test_a_data_set_that_is_not_there_costs_its_cells(
         assert path.is_dir() or environment["HF_TOKEN"].encode() not in path.read_bytes()
 
 
-def test_validate_warns_of_open_revisions(tokbench) -> None:
+def test_validate_warns_of_open_revisions_and_tells_what_the_hub_refuses(tokbench) -> None:
     done = tokbench("validate", "mixed.yaml")
-    assert done.returncode == 0
+    assert (done.returncode, done.stdout) == (3, "")
     assert "warning: corpora.theirs: owner/texts with no revision may change" in done.stderr
-    assert json.dumps(done.stdout)  # nothing else goes to stdout than the verdict
+    assert "error: corpora.gone: owner/gone does not exist on the Hub" in done.stderr
+    assert "error: corpora.theirs" not in done.stderr
+
+
+def test_validate_refuses_what_a_script_makes(tokbench, hub) -> None:
+    hub.add("datasets/owner/gone", {"gone.py": b"", "README.md": b""})
+    done = tokbench("validate", "mixed.yaml")
+    assert done.returncode == 2
+    assert "error: corpora.gone: data set 'owner/gone' is made by a loading script" in done.stderr
+    assert "revision refs/convert/parquet" in done.stderr
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_validate_asks_nobody_offline_and_goes_on_where_nobody_answers(
+    tokbench, hub, offline
+) -> None:
+    if not offline:
+        hub.stop()
+    hub.requests.clear()
+    done = tokbench("validate", "mixed.yaml", *["--offline"] * offline)
+    assert (done.returncode, done.stdout) == (0, "mixed.yaml: fine\n")
+    assert ("warning: corpora.theirs: owner/texts cannot be reached" in done.stderr) != offline
+    assert hub.requests == []
+
+
+def test_a_run_refuses_what_a_script_makes_and_measures_the_rest(tokbench, hub, tmp_path) -> None:
+    hub.add("datasets/owner/gone", {"gone.py": b""})
+    done = tokbench("run", "mixed.yaml", "--jobs", "1")
+    assert done.returncode == 3
+    assert "corpus gone, eng_Latn" in done.stderr
+    assert "is made by a loading script" in done.stderr
+    cells = load_results(tmp_path / "runs" / "mixed-1").run["cells"]
+    assert {c["corpus"]: c["status"] for c in cells} == {
+        "ours": "ok", "theirs": "ok", "gone": "failed",
+    }  # fmt: skip

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from bench.contents import Contents
 from bench.model import Vocabulary
 from byte_tokenizer import Ask
 from suites import composition, merging, reachability
-from suites.overlap import contents, overlap
+from suites.overlap import Entries, entries, overlap
+
+
+def entries_of(vocabulary: Vocabulary) -> Entries:
+    return entries(Contents.of(vocabulary))
 
 
 def test_an_entry_inside_a_longer_one_is_not_reached_when_the_longer_always_wins(ask: Ask) -> None:
@@ -57,8 +62,8 @@ def test_entries_of_one_normal_form_are_duplicates() -> None:
 
 
 def test_overlap_counts_common_moved_and_own_entries() -> None:
-    first = contents(Vocabulary(token_bytes=[b"a", b"b", b"c", None], special_ids=frozenset({3})))
-    second = contents(Vocabulary(token_bytes=[b"b", b"a", b"c", b"d"]))
+    first = entries_of(Vocabulary(token_bytes=[b"a", b"b", b"c", None], special_ids=frozenset({3})))
+    second = entries_of(Vocabulary(token_bytes=[b"b", b"a", b"c", b"d"]))
     found = overlap(first, second)
     assert (found.common, found.moved, found.only_first, found.only_second) == (3, 2, 0, 1)
     assert found.jaccard == 3 / 4

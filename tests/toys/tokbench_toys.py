@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
-from bench.model import Fingerprint, Ids, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin, find
+from bench.examine import Examination
+from bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
+from bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite, find
 
 
 class PanicException(BaseException):
@@ -150,7 +153,8 @@ class Slowed(TokenizerPlugin):
         return SlowedTokenizer(inner=inner, factor=self.factor)
 
 
-How = Literal["raise", "panic", "interrupt", "die", "hang", "too_few", "beyond"]
+How = Literal["raise", "panic", "interrupt", "die", "crash", "hang", "hoard", "too_few", "beyond"]
+Where = Literal["load", "vocabulary", "encode", "decode", "pre_tokens"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +163,7 @@ class Failing(Greedy):
 
     word: str = "boom"
     how: How = "raise"
-    where: Literal["load", "vocabulary", "encode", "decode"] = "encode"
+    where: Where = "encode"
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         if self.where == "encode" and any(self.word in text for text in texts):
@@ -176,6 +180,11 @@ class Failing(Greedy):
             fail(self.how)
         return texts
 
+    def pre_tokens(self, texts: Sequence[str]) -> Sequence[Sequence[bytes]]:
+        if self.where == "pre_tokens" and any(self.word in text for text in texts):
+            fail(self.how)
+        return [[word.encode() for word in text.split(" ")] for text in texts]
+
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenVocabulary(Failing):
@@ -191,7 +200,7 @@ class Faulty(TokenizerPlugin):
 
     word: str = "boom"
     how: How = "raise"
-    where: Literal["load", "vocabulary", "encode", "decode"] = "encode"
+    where: Where = "encode"
 
     def load(self, context: LoadContext) -> Failing:
         if self.where == "load":
@@ -208,6 +217,50 @@ def fail(how: How) -> None:
         raise KeyboardInterrupt
     if how == "die":
         os._exit(7)
+    if how == "crash":
+        ctypes.string_at(0)
     if how == "hang":
         time.sleep(600)
+    if how == "hoard":
+        hoard = []
+        while True:
+            hoard.append(b"x" * 40_000_000)
+            time.sleep(0.02)
     raise ValueError("cannot go on")
+
+
+TOKENS_OF = MetricSpec(
+    name="tokens_of", unit="tokens", direction="lower", definition="Tokens of a question."
+)
+
+
+class Questions(TokenizerSuite):
+    """Ask for the tokens of each text, as often as there are rounds; where it fails, for none.
+
+    `how` makes the suite itself fail after its last question; `until` makes it wait for a file
+    before the first.
+    """
+
+    texts: tuple[str, ...] = ("a", "the boom", "bc")
+    rounds: int = 1
+    how: How | None = None
+    until: str | None = None
+
+    metrics: ClassVar[tuple[MetricSpec, ...]] = (TOKENS_OF,)
+
+    def measure(self, examination: Examination) -> Iterator[Measurement]:
+        while self.until is not None and not Path(self.until).exists():
+            time.sleep(0.05)
+        for subject in examination.subjects():
+            for round_ in range(self.rounds):
+                for text, ids in zip(self.texts, subject.ids(self.texts), strict=True):
+                    yield Measurement(
+                        metric=TOKENS_OF,
+                        suite="toy_questions",
+                        tokenizer=subject.key,
+                        value=None if isinstance(ids, str) else len(ids),
+                        detail=ids if isinstance(ids, str) else None,
+                        params={"text": text, "round": round_},
+                    )
+        if self.how is not None:
+            fail(self.how)
