@@ -10,8 +10,15 @@ from bench.model import MetricSpec
 from suites.efficiency import Efficiency
 from suites.information import Information
 from suites.multilingual import Multilingual
+from suites.throughput import Throughput
 
-WHOLE = [*Efficiency.metrics, *Multilingual.metrics, *Information.metrics, *COST_METRICS]
+WHOLE = [
+    *Efficiency.metrics,
+    *Multilingual.metrics,
+    *Information.metrics,
+    *Throughput.metrics,
+    *COST_METRICS,
+]
 
 
 @pytest.mark.parametrize("spec", WHOLE, ids=lambda spec: spec.name)
