@@ -14,6 +14,15 @@ from bench.results import Results
 
 Row = dict[str, Any]
 
+ONE_BATCH: dict[str, Any] = {
+    "call": "batch",
+    "batch_size": None,
+    "threads": 1,
+    "text": "repeated",
+    "length": None,
+}
+"""The speed that a summary shows: all documents in one call, seen before."""
+
 
 class Place(NamedTuple):
     """Where a value belongs."""
@@ -35,7 +44,14 @@ class View:
     def rows(self) -> list[Row]:
         """All measurements, exact ones first; `params` is parsed."""
         rows: list[Row] = self.results.measurements.to_pylist()
-        rows += self.results.throughput.to_pylist()
+        for row in rows:
+            row["params"] = json.loads(row["params"])
+        return rows + self.timed_rows
+
+    @cached_property
+    def timed_rows(self) -> list[Row]:
+        """Noisy measurements; `params` is parsed."""
+        rows: list[Row] = self.results.throughput.to_pylist()
         for row in rows:
             row["params"] = json.loads(row["params"])
         return rows
@@ -131,7 +147,12 @@ class View:
         return self._index.get(Place(metric, tokenizer, corpus, language), [])
 
     def value(
-        self, metric: str, tokenizer: str, corpus: str, language: str | None = None, **params: Any
+        self,
+        metric: str,
+        tokenizer: str,
+        corpus: str | None,
+        language: str | None = None,
+        **params: Any,
     ) -> float | None:
         """Return the value at a place, None where there is none."""
         row = self.row(metric, tokenizer, corpus, language, **params)
@@ -185,7 +206,7 @@ class TokenizerSummary(NamedTuple):
 def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
     """Return the summaries of a corpus, best first: most languages ranked first, fewest tokens."""
     lines = [_summary(view, corpus, name) for name in view.tokenizers]
-    lines = [line for line in lines if line.exact is not None]
+    lines = [line for line in lines if line.exact is not None or line.tokens is not None]
     return sorted(
         lines, key=lambda s: (s.ranked_in == 0, -s.first_in, s.tokens or 1 << 62, s.tokenizer)
     )
@@ -216,7 +237,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
         lost_share=_pooled_bytes(view, corpus, tokenizer, lost),
         worst_lost=worst if worst and worst[1] > 0 else None,
-        encode=view.value("encode_throughput", tokenizer, corpus),
+        encode=view.value("encode_throughput", tokenizer, corpus, **ONE_BATCH),
     )
 
 

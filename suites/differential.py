@@ -18,21 +18,7 @@ from bench.plugins import TokenizerSuite
 from bench.tally import CellKey
 from suites.comparing import Comparison, Differences, Pair, suspects, witnesses
 from suites.fuzz import fuzz
-
-AGREEMENT = MetricSpec(
-    name="id_agreement",
-    unit="share",
-    direction="higher",
-    definition="Share of documents for which two tokenizers declared to be one vocabulary give "
-    "the same ids; params name both and count the differing documents by explanation.",
-)
-UNEXPECTED = MetricSpec(
-    name="unexpected_id_differences",
-    unit="documents",
-    direction="lower",
-    additive=True,
-    definition="Documents whose ids differ for no reason that the config expects.",
-)
+from suites.witnesses_specs import AGREEMENT, UNEXPECTED
 
 SUITE = "differential"
 

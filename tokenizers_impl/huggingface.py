@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Span, Vocabulary
+from bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import samples, tokenizer_json
 from tokenizers_impl.convert import as_list
@@ -60,6 +61,13 @@ class HuggingFace(TokenizerPlugin):
     def repository(self, context: LoadContext) -> str | None:
         """Return the repository of the Hub, where it is one."""
         return self.hub
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and write the tokenizer.json, with all that `load` switches off off."""
+        loaded = self.load(context)
+        file = folder / "tokenizer.json"
+        file.write_text(loaded.library.to_str(), encoding="utf-8")
+        return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
 
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
         """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""
@@ -147,12 +155,33 @@ class HuggingFaceTokenizer:
         encoded = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
 
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return what `encode_batch` does; the library reads the number of threads once, from
+        RAYON_NUM_THREADS and TOKENIZERS_PARALLELISM, before its first batch."""
+        return self.encode_batch(texts)
+
     def encode_batch_with_offsets(
         self, texts: Sequence[str]
     ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
         """Return the same ids, and (start, end) in code points for each token."""
         encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
         return [e.ids for e in encoded], [e.offsets for e in encoded]
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the same ids, and for each token the number of its pre-token.
+
+        An added token is a pre-token of its own.
+        """
+        encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
+        return [e.ids for e in encoded], [e.word_ids for e in encoded]
+
+    def merging(self) -> Merging | None:
+        """Return how it joins, None where the model is not BPE."""
+        # read back from the library: most runs never ask, and merges take much memory
+        spec = json.loads(self.library.to_str())
+        return tokenizer_json.merging(spec, self.vocabulary)
 
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts by the library's decoder, special tokens spelled out."""
