@@ -62,9 +62,7 @@ class SentencePieceTokenizer:
 
     def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
         """Return what `encode_batch` does, by a pool of threads that the library makes anew."""
-        ids: list[Ids] = self.library.encode(
-            list(texts), return_type="numpy", num_threads=threads
-        )
+        ids: list[Ids] = self.library.encode(list(texts), return_type="numpy", num_threads=threads)
         return ids
 
     def encode_batch_with_offsets(
