@@ -717,6 +717,71 @@ def which(
 
 
 @main.command()
+@CONFIG
+@SET
+@click.option(
+    "--engine", "engines", multiple=True, help="A tokenizer to check; may be given again."
+)
+@click.option("--reference", help="The tokenizer whose ids are right.  [default: the config's]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Keep the run folder, with all witnesses, there.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes.")
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+@AS_JSON
+def conform(
+    config: str,
+    overrides: tuple[str, ...],
+    engines: tuple[str, ...],
+    reference: str | None,
+    output: Path | None,
+    jobs: int | None,
+    offline: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compare engines of CONFIG with a reference, id by id, before their speed is believed.
+
+    On the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact except where
+    the config allows it; 1 wrong; 3 not compared, such as a vocabulary of another size.
+    """
+    from tempfile import TemporaryDirectory
+
+    from bench import conforming, runner
+    from bench.console import Progress, message, result, result_json
+    from bench.environment import Stopwatch
+    from bench.executors import executor, interruptible
+    from bench.hub import set_up_hub
+
+    set_up_hub(offline=offline)
+    asked = conforming.narrowed(_load(config, overrides), engines, reference)
+    with (
+        TemporaryDirectory(prefix="tokbench-conform-") as folder,
+        interruptible(),
+        Progress(quiet=quiet) as progress,
+        executor(jobs, progress) as workers,
+    ):
+        outcome = runner.run(
+            asked,
+            output=output or Path(folder),
+            progress=progress,
+            watch=Stopwatch(),
+            executor=workers,
+        )
+        found = conforming.verdicts(outcome.results)
+    if as_json:
+        result_json(conforming.to_json(found))
+    else:
+        result(conforming.render(found))
+    for problem in outcome.problems:
+        message(problem)
+    sys.exit(conforming.exit_code(found))
+
+
+@main.command()
 @click.argument("names", nargs=-1)
 @click.option(
     "--data",

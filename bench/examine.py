@@ -34,6 +34,9 @@ from bench.words import Boundaries
 Cuts = tuple[SliceBatch, Encoded, Boundaries]
 """Texts, their ids, and where tokens lie in the texts' joined UTF-8."""
 
+InPreTokens = tuple[tuple[int, ...], tuple[int, ...]]
+"""The ids of a text, and for each the number of its pre-token."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trip:
@@ -80,21 +83,22 @@ class Subject:
         self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
         return self.calls.each(self.key, "encode", _encode(self.tokenizer), texts)
 
+    def in_pre_tokens(self, texts: Sequence[str]) -> list[InPreTokens | str]:
+        """Return ids and their pre-tokens' numbers of each text, or what the library failed with.
+
+        Of tokenizers that are `HasPreTokens` only.
+        """
+        self.asked.texts += len(texts)
+        self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
+        call = _encode_in_pre_tokens(self.tokenizer)
+        return self.calls.each(self.key, "cut", call, texts)
+
     def texts(self, ids: Sequence[Sequence[int]]) -> list[tuple[str] | str]:
         """Return the text of each list of ids in a tuple of one, or what the library failed with."""
         self.asked.texts += len(ids)
         return self.calls.each(
             self.key, "decode", _decode(self.tokenizer), [tuple(one) for one in ids]
         )
-
-    def pre_tokens(self, texts: Sequence[str]) -> list[Sequence[bytes] | str]:
-        """Return the pieces it cuts each text into before it merges, or what the library failed with.
-
-        Raises `TokenizerError` for a tokenizer that does not say.
-        """
-        if not isinstance(self.tokenizer, HasPreTokens):
-            raise TokenizerError(f"tokenizer {self.key} does not say where it cuts")
-        return self.calls.each(self.key, "cut", self.tokenizer.pre_tokens, texts)
 
     def trips(self, texts: Sequence[str]) -> list[Trip]:
         """Encode and decode each text."""
@@ -150,6 +154,19 @@ def _trip(text: str, ids: tuple[int, ...], back: tuple[str] | str) -> Trip:
 
 def _encode(tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[tuple[int, ...]]]:
     return lambda texts: [_plain(ids) for ids in tokenizer.encode_batch(list(texts))]
+
+
+def _encode_in_pre_tokens(
+    tokenizer: Tokenizer,
+) -> Callable[[Sequence[str]], list[InPreTokens]]:
+    assert isinstance(tokenizer, HasPreTokens)
+    encode = tokenizer.encode_batch_in_pre_tokens
+
+    def call(texts: Sequence[str]) -> list[InPreTokens]:
+        ids, numbers = encode(list(texts))
+        return [(_plain(one), tuple(many)) for one, many in zip(ids, numbers, strict=True)]
+
+    return call
 
 
 def _plain(ids: Ids) -> tuple[int, ...]:

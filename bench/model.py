@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -47,6 +47,10 @@ class Vocabulary:
     """Added tokens that are content: matched in any text before the model sees it."""
     hole_ids: frozenset[int] = frozenset()
     """Ids below the highest that no entry has."""
+    inside_ids: frozenset[int] = frozenset()
+    """Entries that only go on with a word, such as ``##ing``; empty where entries do not say."""
+    ending_ids: frozenset[int] = frozenset()
+    """Entries that only end a word, such as ``ing</w>``; empty where entries do not say."""
 
     @property
     def n_ids(self) -> int:
@@ -217,21 +221,36 @@ class HasSpecialTokens(Protocol):
         """Id by spelling; documents that contain one are counted."""
 
 
-@runtime_checkable
-class HasRanks(Protocol):
-    """Optional: byte-level BPE that merges the adjacent pair whose bytes have the lowest rank."""
+@dataclass(frozen=True, kw_only=True)
+class Merging:
+    """How a BPE model builds its entries: adjacent symbols are joined, lowest rank first."""
 
-    @property
-    def ranks(self) -> Mapping[bytes, int]:
-        """Rank by token; the 256 single bytes are among them."""
+    entries: Callable[[], Iterable[tuple[int, Sequence[Any]]]]
+    """The id of each ordinary entry, and the symbols that its content starts from."""
+    join: Callable[[Any, Any], tuple[int, Any] | None]
+    """The rank of a pair and the symbol that it becomes, None where it is never joined."""
+
+
+@runtime_checkable
+class HasMerging(Protocol):
+    """Optional: a tokenizer that may be BPE, and can say how it joins."""
+
+    def merging(self) -> Merging | None:
+        """Return how it joins, None where its model is not BPE."""
 
 
 @runtime_checkable
 class HasPreTokens(Protocol):
-    """Optional: a tokenizer that can say where it cuts a text before it merges."""
+    """Optional: a tokenizer that can say which of its tokens lie in one pre-token."""
 
-    def pre_tokens(self, texts: Sequence[str]) -> Sequence[Sequence[bytes]]:
-        """Return the pieces of each text, in order: none is merged with the next."""
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return ids as `encode_batch` does, and for each token the number of its pre-token.
+
+        No entry reaches from one pre-token into the next. A tokenizer that cuts nothing before
+        its model runs gives every token the same number.
+        """
 
 
 @runtime_checkable

@@ -1,20 +1,21 @@
-"""Everything that has no place in the report of a run: spread, context, lengths, information."""
+"""Long tables that have no place in the report of a run: pairs, lengths, tokens by use, witnesses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from bench.markup import count, escape, markdown_table, number, percent, visible
+from bench.markup import count, escape, markdown_table, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
+from reports.tokens import code, shown_bytes, shown_text
 from reports.view import Row, View
 
 Rows = list[list[str]]
+MOST_WITNESSES = 500
 
 
 class Detail(ReportPlugin):
-    """`detail.md`: languages and scripts, pairs of tokenizers, entropies, tokens by use."""
+    """`detail.md`: tokens per character, pairs of tokenizers, tokens by use, every witness."""
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `detail.md`."""
@@ -30,15 +31,6 @@ class Detail(ReportPlugin):
 def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
     """Yield title, remark and table of every section that has rows."""
     for title, remark, header, rows, left in (
-        (
-            "How unequal languages are",
-            "Premiums over all languages of the corpus, the pivot among them, then over the "
-            "languages of each script with two or more. Every language counts once.",
-            ["tokenizer", "script", "languages", "mean", "Gini", "95 % interval", "highest ÷ lowest",
-             "deviation", "above 1.5", "above 2"],
-            _spread(view, corpus),
-            2,
-        ),
         (
             "Tokens per character",
             "The ratio of totals, the mean over documents (as textbook exercises compute it), and "
@@ -65,12 +57,10 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
             1,
         ),
         (
-            "Information",
-            "Over all languages of the corpus. Efficiency is entropy ÷ log₂ of the ids seen "
-            "(observed) or of all entries (nominal).",
-            ["tokenizer", "Shannon, bits", "Rényi, bits", "observed", "nominal", "Zipf exponent",
-             "vocabulary seen", "new ids in as much text again"],
-            _information(view, corpus),
+            "Bytes of the tokens emitted",
+            "Over all languages of the corpus: the share of tokens that have so many bytes.",
+            ["bytes", *map(escape, view.tokenizers)],
+            _lengths(view, corpus),
             1,
         ),
         (
@@ -87,42 +77,16 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
             _listed(view, corpus, "never_used"),
             2,
         ),
+        (
+            "Witnesses",
+            "Each kind of loss by language, with a smallest string that shows it.",
+            ["tokenizer", "language", "document", "what happens", "text", "comes back as"],
+            _witnesses(view, corpus),
+            6,
+        ),
     ):  # fmt: skip
         if rows:
             yield title, remark, markdown_table(header, rows, left=left)
-
-
-def _spread(view: View, corpus: str) -> Rows:
-    return [
-        _spread_line(view, corpus, name, row)
-        for name in view.tokenizers
-        for row in sorted(view.rows_at("gini", name, corpus), key=_script)
-        if row["value"] is not None
-    ]
-
-
-def _script(row: Row) -> str:
-    return row["params"].get("script") or ""
-
-
-def _spread_line(view: View, corpus: str, name: str, gini: Row) -> list[str]:
-    script = gini["params"]["script"]
-
-    def of(metric: str, **params: Any) -> float | None:
-        return view.value(metric, name, corpus, None, script=script, **params)
-
-    return [
-        escape(name),
-        script or "all",
-        count(gini["n"]),
-        number(of("mean_premium")),
-        number(gini["value"], 3),
-        _interval(gini, 3),
-        number(of("premium_max_min")),
-        number(of("premium_standard_deviation")),
-        percent(of("languages_above", above=1.5)),
-        percent(of("languages_above", above=2.0)),
-    ]
 
 
 def _interval(row: Row | None, digits: int = 2, scale: float = 1.0) -> str:
@@ -193,31 +157,6 @@ def _emitted(view: View, corpus: str) -> Rows:
     return lines
 
 
-def _information(view: View, corpus: str) -> Rows:
-    lines = []
-    for name in view.tokenizers:
-        shannon = view.value("shannon_entropy", name, corpus)
-        if shannon is None:
-            continue
-        new = view.row("expected_new_ids", name, corpus)
-        shares = [
-            view.value("renyi_efficiency", name, corpus, basis=basis)
-            for basis in ("observed", "nominal")
-        ]
-        lines.append(
-            [
-                escape(name),
-                number(shannon),
-                number(view.value("renyi_entropy", name, corpus)),
-                *(percent(share) for share in shares),
-                number(view.value("zipf_exponent", name, corpus)),
-                percent(view.value("vocabulary_utilization", name, corpus)),
-                f"{count(new['value'])} ({_interval(new, 0)})" if new else "–",
-            ]
-        )
-    return lines
-
-
 def _listed(view: View, corpus: str, what: str) -> Rows:
     found = {
         row["tokenizer"]: row["data"]["tokens"]
@@ -231,17 +170,43 @@ def _listed(view: View, corpus: str, what: str) -> Rows:
 
 def _tokens(tokens: Sequence[Row]) -> str:
     return " · ".join(
-        f"<code>{escape(_shown(token))}</code>"
-        + (f" {token['count']:,}" if "count" in token else "")
+        code(_shown(token)) + (f" {token['count']:,}" if "count" in token else "")
         for token in tokens
     )
 
 
 def _shown(token: Row) -> str:
-    """Return a token's bytes as text, those that are no character as escapes."""
     if token["bytes"] is None:
         return f"(id {token['id']})"
-    text = bytes.fromhex(token["bytes"]).decode("utf-8", "surrogateescape")
-    return "".join(
-        f"\\x{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else visible(c) for c in text
-    )
+    return shown_bytes(bytes.fromhex(token["bytes"]))
+
+
+def _lengths(view: View, corpus: str) -> Rows:
+    shares: dict[tuple[str, int], float] = {}
+    titles: dict[int, str] = {}
+    for name in view.tokenizers:
+        for row in view.rows_at("token_length_share", name, corpus):
+            params = row["params"]
+            longer = params.get("bytes_above")
+            place = params["bytes"] if longer is None else longer + 1
+            titles[place] = str(place) if longer is None else f"more than {longer}"
+            shares[name, place] = row["value"]
+    return [
+        [titles[place], *(percent(shares.get((name, place))) for name in view.tokenizers)]
+        for place in sorted(titles)
+    ]
+
+
+def _witnesses(view: View, corpus: str) -> Rows:
+    found = [f for f in view.findings if f["suite"] == "witnesses" and f["corpus"] == corpus]
+    return [
+        [
+            escape(w["tokenizer"]),
+            escape(w["language"]),
+            escape(w["document_id"] or "–"),
+            escape(w["message"].split(": ")[0]),
+            code(shown_text(w["data"]["text"])),
+            code(shown_text(w["data"]["back"])),
+        ]
+        for w in found[:MOST_WITNESSES]
+    ]

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from bench.markup import count, escape, number
 from bench.markup import markdown_table as table
+from reports.conformance import mark_explained, speed_name
+from reports.tables import folded
 from reports.view import Row, View
 
 THROUGHPUTS = {
@@ -63,7 +65,7 @@ Values = Mapping[tuple[str, str, Shape, Part], Row]
 """Rows by metric, tokenizer, shape and part."""
 
 
-def speed(view: View) -> Iterator[str]:
+def speed_section(view: View) -> Iterator[str]:
     """Yield the blocks of the section; nothing where nothing was timed."""
     values = _values(view)
     if not values:
@@ -74,6 +76,7 @@ def speed(view: View) -> Iterator[str]:
         yield f"### {shape.in_words().capitalize()}"
         yield _ratios(view, values, shape)
         yield from _absolute(view, values, shape)
+    yield from mark_explained(view)
     yield from _texts(values)
     yield from _processes(view)
     yield from _doubts(values)
@@ -160,7 +163,9 @@ def _ratios(view: View, values: Values, shape: Shape) -> str:
         shown = [number(row["value"], 3) if row else "–" for row in floors]
         rows.append([escape(part.in_words()), *cells, *shown])
     beside = {n: by for n in names if len(pinned) > 1 and (by := _reference(values, n, shape))}
-    heads = [escape(f"{n} (by {beside[n]})" if n in beside else n) for n in names]
+    heads = [
+        speed_name(view, n) + escape(f" (by {beside[n]})" if n in beside else "") for n in names
+    ]
     return table(["text", *heads, *(escape(f"floor of {name}") for name in pinned)], rows)
 
 
@@ -203,7 +208,7 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
         rows = [[escape(p.in_words()), *(shown(found.get((n, p))) for n in names)] for p in parts]
         unit = next(iter(found.values()))["unit"]
         quartiles = ", in brackets the quartiles of the rounds" if shape.phase != "latency" else ""
-        yield _folded(f"{metric} in {unit}{quartiles}", table(["text", *map(escape, names)], rows))
+        yield folded(f"{metric} in {unit}{quartiles}", table(["text", *map(escape, names)], rows))
 
 
 def _plain(row: Row | None) -> str:
@@ -228,7 +233,7 @@ def _texts(values: Values) -> Iterator[str]:
             figures = [row["params"]["documents"], row["params"]["bytes"], *sizes]
             rows[escape(part.in_words()), sight, *map(count, figures)] = None
     header = ["text", "seen", "documents", "bytes", "shortest", "median", "90 %", "longest"]
-    yield _folded("The texts, lengths in bytes", table(header, [list(r) for r in rows], left=2))
+    yield folded("The texts, lengths in bytes", table(header, [list(r) for r in rows], left=2))
 
 
 def _processes(view: View) -> Iterator[str]:
@@ -246,7 +251,7 @@ def _processes(view: View) -> Iterator[str]:
             "Load time holds import, files, and the vocabulary as tokbench reads it. Memory is of "
             "the whole process: compare differences."
         )
-        yield _folded("Load time and peak memory", f"{note}\n\n{table(header, rows)}")
+        yield folded("Load time and peak memory", f"{note}\n\n{table(header, rows)}")
 
 
 def _doubts(values: Values) -> Iterator[str]:
@@ -257,11 +262,7 @@ def _doubts(values: Values) -> Iterator[str]:
         if row["detail"] and row["status"] == "ok"
     ]
     if lines:
-        yield _folded(f"{len(lines)} figures are less than sure", "\n".join(lines))
-
-
-def _folded(title: str, body: str) -> str:
-    return f"<details>\n<summary>{title}</summary>\n\n{body}\n\n</details>"
+        yield folded(f"{len(lines)} figures are less than sure", "\n".join(lines))
 
 
 def untimed(view: View) -> Iterator[str]:

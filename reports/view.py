@@ -147,7 +147,12 @@ class View:
         return self._index.get(Place(metric, tokenizer, corpus, language), [])
 
     def value(
-        self, metric: str, tokenizer: str, corpus: str, language: str | None = None, **params: Any
+        self,
+        metric: str,
+        tokenizer: str,
+        corpus: str | None,
+        language: str | None = None,
+        **params: Any,
     ) -> float | None:
         """Return the value at a place, None where there is none."""
         row = self.row(metric, tokenizer, corpus, language, **params)
@@ -201,7 +206,7 @@ class TokenizerSummary(NamedTuple):
 def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
     """Return the summaries of a corpus, best first: most languages ranked first, fewest tokens."""
     lines = [_summary(view, corpus, name) for name in view.tokenizers]
-    lines = [line for line in lines if line.exact is not None]
+    lines = [line for line in lines if line.exact is not None or line.tokens is not None]
     return sorted(
         lines, key=lambda s: (s.ranked_in == 0, -s.first_in, s.tokens or 1 << 62, s.tokenizer)
     )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from bench.anchoring import Check
 from bench.errors import InputError
-from bench.model import Vocabulary
+from bench.model import HasMerging
 from bench.plugins import AnchorPlugin
 from suites.measuring import pieces_of, results_of, tokenizer_of, values_of
 from suites.merging import not_reached
@@ -282,21 +282,9 @@ class UnreachedRanks(AnchorPlugin):
             "Qwen": (_ranks(qwen), 151_643, 0),
         }
         for name, (entry, n_ranks, n_unreached) in entries.items():
-            vocabulary = tokenizer_of(entry, data).vocabulary
-            ranks = ranks_of(vocabulary)
-            missed = len(not_reached(ranks))
-            yield Check(what=f"{name}, ranks", expected=n_ranks, measured=len(ranks))
-            yield Check(what=f"{name}, unreached", expected=n_unreached, measured=missed)
-
-
-def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
-    """Return the rank of each entry that is not special; in a rank file ids are ranks.
-
-    >>> ranks_of(Vocabulary(token_bytes=[b"a", b"b", b"<s>"], special_ids=frozenset({2})))
-    {b'a': 0, b'b': 1}
-    """
-    return {
-        content: rank
-        for rank, content in enumerate(vocabulary.token_bytes)
-        if content is not None and rank not in vocabulary.special_ids
-    }
+            tokenizer = tokenizer_of(entry, data)
+            rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
+            assert rules is not None
+            missed, ranks = not_reached(rules)
+            yield Check(what=f"{name}, ranks", expected=n_ranks, measured=ranks)
+            yield Check(what=f"{name}, unreached", expected=n_unreached, measured=len(missed))

@@ -19,41 +19,15 @@ from bench.examine import Examination, Subject
 from bench.model import Finding, IntArray, Measurement, MetricSpec
 from bench.slices import SliceBatch
 from bench.words import Boundaries
-
-TOKENS_PER_LINE = MetricSpec(
-    name="tokens_per_line",
-    unit="tokens",
-    direction="lower",
-    definition="Tokens ÷ lines that are not blank, over the documents that were lexed.",
+from suites.probe_specs import (
+    CODE_METRICS,
+    CUT_AT_PARTS,
+    INDENT_LEVEL,
+    ISOLATED_OPERATORS,
+    TOKENS_PER_LINE,
+    WHOLE_IDENTIFIERS,
 )
-WHOLE_IDENTIFIERS = MetricSpec(
-    name="whole_identifier_share",
-    unit="share",
-    direction="higher",
-    definition="Share of identifiers (names as Pygments lexes them) that one token covers, and "
-    "nothing but white space before them.",
-)
-CUT_AT_PARTS = MetricSpec(
-    name="identifier_cut_at_parts",
-    unit="share",
-    direction="higher",
-    definition="Share of cut identifiers with several parts (camelCase, snake_case) all of whose "
-    "cuts lie between parts. An underscore may go with either side.",
-)
-ISOLATED_OPERATORS = MetricSpec(
-    name="isolated_operator_share",
-    unit="share",
-    direction="none",
-    definition="Share of operators that one token covers, and nothing but white space before them.",
-)
-INDENT_LEVEL = MetricSpec(
-    name="tokens_per_indentation_level",
-    unit="tokens",
-    direction="lower",
-    definition="Tokens that start inside the white space at line starts ÷ levels of indentation. "
-    "A level is a tab, or as many spaces as the document's least indented line has.",
-)
-CODE_METRICS = (TOKENS_PER_LINE, WHOLE_IDENTIFIERS, CUT_AT_PARTS, ISOLATED_OPERATORS, INDENT_LEVEL)
+from suites.rows import of_tokenizer
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _INDENT = re.compile(rb"^[ \t]+(?=[^\s])", re.MULTILINE)
@@ -207,11 +181,11 @@ def _measurements(
     subject: Subject, code: CodeText, batch: SliceBatch, encoded: Encoded, boundaries: Boundaries
 ) -> Iterator[Measurement]:
     per_line = len(encoded.ids) / code.lines if code.lines else None
-    yield _one(subject, code, TOKENS_PER_LINE, per_line, code.lines, {"unit_of_n": "lines"})
+    yield _one(subject, code, TOKENS_PER_LINE, per_line, code.lines, "lines")
     if not boundaries.known.all():
         why = "where its tokens lie is not known in every document"
         for metric in CODE_METRICS[1:]:
-            yield _one(subject, code, metric, None, 0, {}, why)
+            yield _one(subject, code, metric, None, 0, "documents", why)
         return
     some = boundaries.ends > boundaries.starts
     tokens = np.stack([boundaries.starts[some], boundaries.ends[some]], axis=1)
@@ -234,7 +208,7 @@ def _whole(
     n = len(spans)
     value = float(covered(spans, tokens, batch).mean()) if n and len(tokens) else None
     detail = None if n else f"the lexer found no {unit}"
-    return _one(subject, code, metric, value, n, {"unit_of_n": unit}, detail)
+    return _one(subject, code, metric, value, n, unit, detail)
 
 
 def covered(spans: IntArray, tokens: IntArray, batch: SliceBatch) -> Any:
@@ -256,9 +230,16 @@ def _at_parts(subject: Subject, code: CodeText, tokens: IntArray) -> Measurement
         if code.parts[name]:
             cut += 1
             good += set(edges[first[name] : last[name]].tolist()) <= code.parts[name]
-    params: dict[str, object] = {"unit_of_n": "cut identifiers with parts"}
     detail = None if cut else "no identifier with several parts is cut"
-    return _one(subject, code, CUT_AT_PARTS, good / cut if cut else None, cut, params, detail)
+    return _one(
+        subject,
+        code,
+        CUT_AT_PARTS,
+        good / cut if cut else None,
+        cut,
+        "cut names with parts",
+        detail,
+    )
 
 
 def _indentation(subject: Subject, code: CodeText, tokens: IntArray) -> Measurement:
@@ -269,8 +250,7 @@ def _indentation(subject: Subject, code: CodeText, tokens: IntArray) -> Measurem
     detail = None
     if value is None:
         detail = "no token stands for indentation" if code.levels else "no line is indented"
-    params: dict[str, object] = {"unit_of_n": "levels"}
-    return _one(subject, code, INDENT_LEVEL, value, code.levels, params, detail)
+    return _one(subject, code, INDENT_LEVEL, value, code.levels, "levels", detail)
 
 
 def _one(
@@ -279,17 +259,17 @@ def _one(
     metric: MetricSpec,
     value: float | None,
     n: int,
-    params: dict[str, object],
+    unit: str,
     detail: str | None = None,
 ) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite="probes",
-        tokenizer=subject.key,
-        corpus=code.corpus,
-        language=code.language,
-        value=value,
+    return of_tokenizer(
+        "probes",
+        subject.key,
+        metric,
+        value,
         n=n,
-        params={**params, "documents": len(code.texts)},
+        unit=unit,
+        params={"documents": len(code.texts)},
         detail=detail,
+        place=(code.corpus, code.language),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 
@@ -62,12 +62,17 @@ def categories(vocabulary: Vocabulary, texts: Mapping[int, str]) -> Counter[str]
 def _category(text: str) -> str:
     if text.isspace():
         return "white_space"
+    if len(text) == 1:
+        return _ALONE.get(_kind(text), "mixed")
     kinds = {_kind(c) for c in text.removeprefix(" ")}
     if kinds == {"L"} or kinds == {"L", "M"} or kinds == {"M"}:
         return "word_start" if text.startswith(" ") else "word_part"
     if kinds == {"N"}:
         return "digits"
     return "punctuation" if kinds <= {"P", "S"} else "mixed"
+
+
+_ALONE = {"L": "word_part", "M": "word_part", "N": "digits", "P": "punctuation", "S": "punctuation"}
 
 
 @cache
@@ -107,10 +112,13 @@ def groups(keys: Mapping[int, Hashable]) -> list[tuple[int, ...]]:
     >>> groups({0: "a", 1: "b", 2: "a"})
     [(0, 2)]
     """
-    by_key: dict[Hashable, list[int]] = defaultdict(list)
+    first: dict[Hashable, int] = {}
+    shared: dict[Hashable, list[int]] = {}
     for i, key in keys.items():
-        by_key[key].append(i)
-    return [tuple(ids) for ids in by_key.values() if len(ids) > 1]
+        other = first.setdefault(key, i)
+        if other != i:
+            shared.setdefault(key, [other]).append(i)
+    return sorted(map(tuple, shared.values()))
 
 
 def same_form(texts: Mapping[int, str], form: str) -> list[tuple[int, ...]]:
@@ -119,12 +127,15 @@ def same_form(texts: Mapping[int, str], form: str) -> list[tuple[int, ...]]:
     >>> same_form({0: "é", 1: "e\\u0301", 2: "e"}, "NFC")
     [(0, 1)]
     """
-    keys = {
-        i: unicodedata.normalize(form, text)  # type: ignore[arg-type]
-        for i, text in texts.items()
-        if not text.isascii() or form != "NFC"
-    }
+    forms = {i: normal for i, t in texts.items() if (normal := _normalized(t, form)) != t}
+    # a text with the same form as another is one of these, or their form itself
+    targets = set(forms.values())
+    keys = {i: forms.get(i, t) for i, t in texts.items() if i in forms or t in targets}
     return [ids for ids in groups(keys) if len({texts[i] for i in ids}) > 1]
+
+
+def _normalized(text: str, form: str) -> str:
+    return text if text.isascii() else unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
 
 def surplus(found: Iterable[Sequence[int]]) -> int:

@@ -1,20 +1,22 @@
 """Segmentation headroom: how many tokens the same vocabulary could have saved.
 
 Optional, off unless a config names it: it asks the tokenizers and works in Python, on a stated
-sample of documents. The fewest tokens are looked for within the pieces that the tokenizer itself
-would never merge across, so what is found could have been emitted by another way of merging.
+sample of documents. What was emitted for one pre-token is held against the fewest entries that
+make up the same bytes, so what is found could have been emitted by another way of cutting. Unknown,
+special and added tokens stay where they are: a run of tokens ends at each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from bench.examine import Examination, Subject
-from bench.model import Finding, HasPreTokens, Measurement, MetricSpec
+from bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
 from bench.plugins import TokenizerSuite
 from bench.stats import seed_of
 from bench.tally import Cell
@@ -36,42 +38,39 @@ class Headroom(TokenizerSuite):
         """Return the headroom of every cell, or why it has none."""
         cells = examination.tallies.counted()
         for subject in examination.subjects():
-            fewest = Fewest(_entries(subject))
-            for cell in (one for one in cells if one.key.tokenizer == subject.key):
+            mine = [cell for cell in cells if cell.key.tokenizer == subject.key]
+            if not isinstance(subject.tokenizer, HasPreTokens):
+                yield from (self._refused(cell) for cell in mine)
+                continue
+            fewest = Fewest(subject.tokenizer.vocabulary)
+            for cell in mine:
                 yield self._headroom(examination, subject, cell, fewest)
+
+    def _refused(self, cell: Cell) -> Measurement:
+        return of_cell(
+            SUITE,
+            cell,
+            SEGMENTATION_HEADROOM,
+            None,
+            status="refused",
+            detail="the tokenizer does not say which tokens lie in one pre-token",
+            params={"documents_asked": self.documents},
+        )
 
     def _headroom(
         self, examination: Examination, subject: Subject, cell: Cell, fewest: Fewest
     ) -> Measurement:
-        tokenizer = subject.tokenizer
-        params = {"documents_asked": self.documents}
-        if not tokenizer.byte_exact or not isinstance(tokenizer, HasPreTokens):
-            reason = (
-                "its tokens do not hold the bytes of the text"
-                if not tokenizer.byte_exact
-                else "it does not say where it cuts before it merges"
-            )
-            return of_cell(
-                SUITE,
-                cell,
-                SEGMENTATION_HEADROOM,
-                None,
-                status="refused",
-                detail=reason,
-                params=params,
-            )
         emitted, possible, n = 0, 0, 0
         rows = self._rows(examination, cell)
         for _, texts in examination.documents(cell.key.corpus, cell.key.language, rows):
-            ids = subject.ids(texts)
-            pieces = subject.pre_tokens(texts)
-            for one, parts in zip(ids, pieces, strict=True):
-                if not isinstance(one, str) and not isinstance(parts, str):
-                    n, emitted = n + 1, emitted + len(one)
-                    possible += sum(map(fewest, parts))
+            for answer in subject.in_pre_tokens(texts):
+                if not isinstance(answer, str):
+                    n, emitted = n + 1, emitted + len(answer[0])
+                    possible += fewest.of_document(*answer)
         value = 1 - possible / emitted if emitted else None
-        found = {**params, "emitted": emitted, "fewest": possible}
-        return of_cell(SUITE, cell, SEGMENTATION_HEADROOM, value, n=n, params=found)
+        detail = None if emitted else "no tokens: nothing to save"
+        params = {"documents_asked": self.documents, "emitted": emitted, "fewest": possible}
+        return of_cell(SUITE, cell, SEGMENTATION_HEADROOM, value, n=n, params=params, detail=detail)
 
     def _rows(
         self, examination: Examination, cell: Cell
@@ -85,36 +84,115 @@ class Headroom(TokenizerSuite):
         return np.intersect1d(chosen, cell.tally.rows).astype(np.int64)
 
 
-def _entries(subject: Subject) -> Iterator[bytes]:
-    vocabulary = subject.tokenizer.vocabulary
-    for token, content in enumerate(vocabulary.token_bytes):
-        if content and token not in vocabulary.special_ids:
-            yield content
+Place = tuple[bool, bool]
+"""Whether an entry goes on with a word, and whether the word goes on behind it."""
 
 
 class Fewest:
-    """The fewest entries whose bytes make up a piece, remembered for pieces seen before.
+    """The fewest entries of a vocabulary that make up the same bytes as some of its tokens.
 
-    >>> fewest = Fewest([b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cab"])
-    >>> fewest(b"abc"), fewest(b"abcab"), fewest(b"")
-    (1, 2, 0)
+    >>> entries = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cab", None]
+    >>> fewest = Fewest(Vocabulary(token_bytes=entries))
+    >>> fewest.of_document([0, 4, 0, 1], [0, 0, 0, 0]), fewest.of_document([0, 4], [0, 1])
+    (2, 2)
+    >>> fewest.of_document([0, 7, 1], [0, 0, 0])
+    3
     """
 
-    def __init__(self, entries: Iterable[bytes]) -> None:
-        self._entries = frozenset(entries)
-        self._longest = max(map(len, self._entries), default=1)
-        self._known: dict[bytes, int] = {}
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        apart = vocabulary.special_ids | vocabulary.unknown_ids | vocabulary.added_ids
+        self._content = [
+            None if i in apart else content for i, content in enumerate(vocabulary.token_bytes)
+        ]
+        self._entries = self._by_place()
+        self._lengths = _lengths_by_beginning(filter(None, self._content))
+        across = any(content and _ACROSS.search(content) for content in self._content)
+        self._cut = None if across or len(self._entries) > 1 else _AT_SPACES.findall
+        self._known: dict[tuple[bytes, Place], int] = {}
 
-    def __call__(self, piece: bytes) -> int:
-        """Return the number; bytes that no entry covers count one each."""
-        if piece not in self._known:
-            self._known[piece] = self._count(piece)
-        return self._known[piece]
+    def of_document(self, ids: Sequence[int], pre_tokens: Sequence[int]) -> int:
+        """Return the fewest tokens for a document's ids and their pre-tokens' numbers."""
+        total, start = 0, 0
+        for end in range(1, len(ids) + 1):
+            apart = self._content[ids[end - 1]] is None
+            if apart:
+                total += self._of_run(ids[start : end - 1]) + 1
+                start = end
+            elif end == len(ids) or pre_tokens[end] != pre_tokens[end - 1]:
+                total += self._of_run(ids[start:end])
+                start = end
+        return total
 
-    def _count(self, piece: bytes) -> int:
-        best: list[int] = [0]
-        for end in range(1, len(piece) + 1):
-            starts: Sequence[int] = range(max(0, end - self._longest), end - 1)
-            reached = [best[start] for start in starts if piece[start:end] in self._entries]
-            best.append(min([best[end - 1], *reached]) + 1)
-        return best[-1]
+    def _of_run(self, ids: Sequence[int]) -> int:
+        if len(ids) < 2:
+            return len(ids)
+        v = self._vocabulary
+        whole = b"".join(self._content[i] or b"" for i in ids)
+        begins_inside = ids[0] in v.inside_ids
+        goes_on = bool(v.ending_ids) and ids[-1] not in v.ending_ids
+        pieces = self._cut(whole) if self._cut else [whole]
+        return sum(self._of_piece(piece, (begins_inside, goes_on)) for piece in pieces)
+
+    def _of_piece(self, piece: bytes, place: Place) -> int:
+        found = self._known.get((piece, place))
+        if found is None:
+            found = self._known[piece, place] = self._shortest_path(piece, place)
+        return found
+
+    def _shortest_path(self, piece: bytes, place: Place) -> int:
+        n = len(piece)
+        never = n + 1
+        best = [0] + [never] * n
+        for start in range(n):
+            steps = best[start] + 1
+            if steps > never:
+                continue
+            inside = place[0] or start > 0
+            for length in self._lengths.get(piece[start : start + 2], ()):
+                end = start + length
+                if end > n:
+                    break
+                goes_on = place[1] or end < n
+                if steps < best[end] and piece[start:end] in self._entries_at(inside, goes_on):
+                    best[end] = steps
+        return best[n]
+
+    def _entries_at(self, inside: bool, goes_on: bool) -> frozenset[bytes]:
+        v = self._vocabulary
+        return self._entries[bool(v.inside_ids) and inside, bool(v.ending_ids) and goes_on]
+
+    def _by_place(self) -> dict[Place, frozenset[bytes]]:
+        """Group entries by where they may stand; all in one group where entries do not say."""
+        v = self._vocabulary
+        groups: dict[Place, set[bytes]] = {
+            (inside, goes_on): set()
+            for inside in ({False, True} if v.inside_ids else {False})
+            for goes_on in ({False, True} if v.ending_ids else {False})
+        }
+        for i, content in enumerate(self._content):
+            if content:
+                groups[i in v.inside_ids, bool(v.ending_ids) and i not in v.ending_ids].add(content)
+        return {place: frozenset(group) for place, group in groups.items()}
+
+
+_ACROSS = re.compile(rb"[^ ] ")
+_AT_SPACES = re.compile(rb" *[^ ]+| +")
+"""Where no entry reaches across a space, the parts between can be looked at alone."""
+
+
+def _lengths_by_beginning(entries: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
+    """Return the lengths of entries by their first two bytes, one where there is no second.
+
+    Entries of one byte are found under every beginning with that byte.
+    """
+    lengths: dict[bytes, set[int]] = {}
+    singles = set()
+    for entry in entries:
+        if len(entry) == 1:
+            singles.add(entry)
+        lengths.setdefault(entry[:2], set()).add(len(entry))
+    for single in singles:
+        for other in range(256):
+            lengths.setdefault(single + bytes([other]), set()).add(1)
+    return {beginning: tuple(sorted(found)) for beginning, found in lengths.items()}

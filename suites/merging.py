@@ -1,4 +1,4 @@
-"""Which entries byte-level BPE reaches by merging their own bytes.
+"""Which entries BPE reaches by joining what their own content starts from.
 
 An encoder that looks a whole piece up before it merges can emit entries that merging alone never
 builds. In a model trained by merging, every entry is reached; one that is not was put there by
@@ -7,37 +7,50 @@ hand or comes from another vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bench.model import Merging
+
+Join = Callable[[Any, Any], tuple[int, Any] | None]
 
 
-def merge(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merge the bytes of a token, always the leftmost pair of lowest rank, to the end.
+def merge(symbols: Sequence[Any], join: Join) -> list[Any]:
+    """Join symbols, always the leftmost pair of lowest rank, to the end.
 
-    >>> merge(b"abc", {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5})
-    [b'abc']
-    >>> merge(b"abc", {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"abc": 4})
-    [b'abc']
-    >>> merge(b"abab", {b"a": 0, b"b": 1, b"ba": 2, b"ab": 3, b"abab": 4})
-    [b'a', b'ba', b'b']
+    >>> ranks = {"ba": 2, "ab": 3, "abab": 4}
+    >>> join = lambda a, b: (ranks[a + b], a + b) if a + b in ranks else None
+    >>> merge("abab", join), merge("ab", join)
+    (['a', 'ba', 'b'], ['ab'])
     """
-    parts = [token[i : i + 1] for i in range(len(token))]
-    while len(parts) > 1:
-        at, best = -1, 1 << 62
-        for i in range(len(parts) - 1):
-            rank = ranks.get(parts[i] + parts[i + 1])
-            if rank is not None and rank < best:
-                at, best = i, rank
-        if at < 0:
-            break
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
+    parts = list(symbols)
+    pairs = [join(left, right) for left, right in zip(parts, parts[1:], strict=False)]
+    while True:
+        at, best = -1, None
+        for i, pair in enumerate(pairs):
+            if pair is not None and (best is None or pair[0] < best[0]):
+                at, best = i, pair
+        if best is None:
+            return parts
+        parts[at : at + 2] = [best[1]]
+        del pairs[at]
+        if at:
+            pairs[at - 1] = join(parts[at - 1], parts[at])
+        if at < len(pairs):
+            pairs[at] = join(parts[at], parts[at + 1])
 
 
-def not_reached(ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Return the entries that merging their own bytes does not give, by rank.
+def not_reached(merging: Merging) -> tuple[list[int], int]:
+    """Return the ids of entries that merging their own symbols does not give, and of how many.
 
-    >>> not_reached({b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4, b"cab": 5, b"bcb": 6, b"aca": 7})
-    [b'aca']
+    >>> ranks = {"ab": 3, "bc": 4, "cab": 5, "bcb": 6, "aca": 7}
+    >>> join = lambda a, b: (ranks[a + b], a + b) if a + b in ranks else None
+    >>> not_reached(Merging(entries=lambda: ((i, token) for token, i in ranks.items()), join=join))
+    ([7], 5)
     """
-    odd = [token for token in ranks if len(token) > 1 and len(merge(token, ranks)) > 1]
-    return sorted(odd, key=lambda token: ranks[token])
+    odd, of = [], 0
+    for i, symbols in merging.entries():
+        of += 1
+        if len(symbols) > 1 and len(merge(symbols, merging.join)) > 1:
+            odd.append(i)
+    return sorted(odd), of

@@ -7,7 +7,7 @@ nothing about how often it occurs. The part on code reads the run's own code cor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from pydantic import Field
@@ -16,65 +16,20 @@ from bench.examine import Examination, Subject
 from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
 from suites import probe_texts as texts
-from suites.code_probes import CODE_METRICS, CodeText, code_measurements, code_texts
+from suites.code_probes import CodeText, code_measurements, code_texts
 from suites.pieces import Cut, cut
-
-NUMBER_TOKENS = MetricSpec(
-    name="number_tokens",
-    unit="tokens",
-    direction="lower",
-    definition="Mean tokens of whole numbers with so many digits (50 drawn from the run's seed; "
-    "params: digits), encoded alone.",
+from suites.probe_specs import (
+    CODE_METRICS,
+    HIDDEN,
+    INDENT_TOKENS,
+    NUMBER_CONSISTENCY,
+    NUMBER_TOKENS,
+    PROBE_TOKENS,
+    RIGHT_ALIGNED,
+    VARIANT_TOKENS,
+    YEAR_TOKENS,
 )
-NUMBER_CONSISTENCY = MetricSpec(
-    name="number_consistency",
-    unit="share",
-    direction="higher",
-    definition="Share of numbers of one length that are cut at the most frequent places. At 1 "
-    "every number of that length is cut alike.",
-)
-RIGHT_ALIGNED = MetricSpec(
-    name="number_right_alignment",
-    unit="share",
-    direction="none",
-    definition="Share of numbers all of whose cuts lie a multiple of three digits from the right, "
-    "and that are cut at each of these places, as thousands are read.",
-)
-YEAR_TOKENS = MetricSpec(
-    name="year_tokens",
-    unit="tokens",
-    direction="lower",
-    definition="Mean tokens of the years 1900 to 2050; params give the share that is one token.",
-)
-INDENT_TOKENS = MetricSpec(
-    name="indentation_tokens",
-    unit="tokens",
-    direction="lower",
-    definition="Tokens of an indented statement less those of the bare statement (`x = 1`). "
-    "Where the last space joins the statement's first token, an indent costs one less.",
-)
-HIDDEN = MetricSpec(
-    name="hidden_characters",
-    unit="characters",
-    direction="lower",
-    definition="Mean number of characters per token beyond the first, over ordinary words: letters "
-    "that a model reading ids is not shown one by one. What it has learned about them is another "
-    "matter.",
-)
-VARIANT_TOKENS = MetricSpec(
-    name="variant_tokens",
-    unit="tokens",
-    direction="lower",
-    definition="Mean tokens of 20 common English words in one casing, with or without a space "
-    "before; params give the share that is one token.",
-)
-PROBE_TOKENS = MetricSpec(
-    name="probe_tokens",
-    unit="tokens",
-    direction="lower",
-    definition="Mean tokens of the strings of one probe (dates, urls, hexadecimal, repeated "
-    "characters, emoji and others); params give characters per token and exact round trips.",
-)
+from suites.rows import of_tokenizer
 
 SUITE = "probes"
 
@@ -219,17 +174,11 @@ def _one(
     metric: MetricSpec,
     value: float | None,
     n: int,
-    params: dict[str, object],
+    params: Mapping[str, object],
     detail: str | None = None,
     *,
     unit: str = "strings",
 ) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite=SUITE,
-        tokenizer=subject.key,
-        value=value,
-        n=n,
-        params={**params, "unit_of_n": unit},
-        detail=detail,
+    return of_tokenizer(
+        SUITE, subject.key, metric, value, n=n, unit=unit, params=params, detail=detail
     )

@@ -56,12 +56,18 @@ BEFORE, AFTER = 4, 32
 """Characters tried for the missing start and the missing end of a piece of a character."""
 
 
-def not_reached(subject: Subject, seen: AbstractSet[int]) -> tuple[list[int], int]:
-    """Return the ids no text produced, and how many ids were looked for; `seen` need no search."""
+def not_reached(
+    subject: Subject, entries: Mapping[int, bytes], seen: AbstractSet[int]
+) -> tuple[list[int], int]:
+    """Return the ids of `candidates` that no text produced, and how many were looked for.
+
+    Those `seen` need no search.
+    """
     vocabulary = subject.tokenizer.vocabulary
-    wanted = [i for i in candidates(vocabulary) if i not in seen]
-    missing = [i for i in wanted if not _is_text(vocabulary, i)]
-    whole = {i: _content(vocabulary, i).decode() for i in wanted if _is_text(vocabulary, i)}
+    wanted = {i: content for i, content in entries.items() if i not in seen}
+    partial = vocabulary.is_partial_character
+    missing = [i for i in wanted if partial[i]]
+    whole = {i: content.decode() for i, content in wanted.items() if not partial[i]}
     for context in CONTEXTS:
         whole = _still_missing(subject, whole, {i: context(text) for i, text in whole.items()})
     pieces = _pieces(subject, vocabulary, missing)
@@ -73,10 +79,14 @@ def in_no_text(vocabulary: Vocabulary, i: int) -> bool:
     return not _is_text(vocabulary, i) and not completions(_content(vocabulary, i))
 
 
-def candidates(vocabulary: Vocabulary) -> list[int]:
-    """Return the ids that some text ought to produce: those with content, byte-fallback left out."""
+def candidates(vocabulary: Vocabulary) -> dict[int, bytes]:
+    """Return the entries that some text ought to produce: those with content, by id.
+
+    Byte-fallback entries are left out.
+    """
     left_out = vocabulary.special_ids | vocabulary.unknown_ids | vocabulary.byte_fallback_ids
-    return [i for i, content in enumerate(vocabulary.token_bytes) if content and i not in left_out]
+    every = enumerate(vocabulary.token_bytes)
+    return {i: content for i, content in every if content and i not in left_out}
 
 
 def _content(vocabulary: Vocabulary, i: int) -> bytes:

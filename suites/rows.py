@@ -41,6 +41,36 @@ def of_cell(
     )
 
 
+def of_tokenizer(
+    suite: str,
+    tokenizer: str,
+    metric: MetricSpec,
+    value: float | None,
+    *,
+    n: int,
+    unit: str,
+    params: Mapping[str, Any] | None = None,
+    detail: str | None = None,
+    place: tuple[str, str] | None = None,
+) -> Measurement:
+    """Return a value of a tokenizer over n of a unit that is no document.
+
+    `place` is the corpus and language that they are from, None for what is in no corpus.
+    """
+    corpus, language = place or (None, None)
+    return Measurement(
+        metric=metric,
+        suite=suite,
+        tokenizer=tokenizer,
+        corpus=corpus,
+        language=language,
+        value=value,
+        n=n,
+        params={**(params or {}), "unit_of_n": unit},
+        detail=detail,
+    )
+
+
 def pooled_ratio(
     top: Cell, bottom: Cell, column: str, tallies: Tallies
 ) -> tuple[float | None, Interval, int]:

@@ -13,32 +13,16 @@ from dataclasses import dataclass
 from bench.errors import TokenizerError
 from bench.examine import Examination, Subject, Trip
 from bench.incremental import IncrementalDecoder
-from bench.model import Measurement, MetricSpec
+from bench.model import Measurement
 from bench.tally import Cell
+from suites.rows import of_cell
+from suites.witnesses_specs import (
+    HELD_BACK,
+    INCREMENTAL,
+    SINGLE_DECODES,
+)
 
-INCREMENTAL = MetricSpec(
-    name="incremental_decode",
-    unit="share",
-    direction="higher",
-    definition="Share of documents (the first of each cell) whose tokens, decoded as they arrive "
-    "from the bytes of each id with unfinished characters held back, join to the decoded text. "
-    "Null for tokenizers whose token bytes are not meant to add up to the text.",
-)
-HELD_BACK = MetricSpec(
-    name="held_back_token_rate",
-    unit="share",
-    direction="lower",
-    definition="Share of tokens after which a reader of a stream must wait for the next, because a "
-    "character is not finished.",
-)
-SINGLE_DECODES = MetricSpec(
-    name="single_token_decode",
-    unit="share",
-    direction="higher",
-    definition="Share of documents (the first of each cell) for which decoding each token alone "
-    "and joining the pieces gives the decoded text. Streaming that way is right only where this "
-    "is 1.",
-)
+SUITE = "witnesses"
 STREAMING_METRICS = (INCREMENTAL, HELD_BACK, SINGLE_DECODES)
 
 
@@ -65,9 +49,10 @@ def streaming(
     share = seen.same / seen.documents if byte_exact and seen.documents else None
     held = seen.held / seen.tokens if byte_exact and seen.tokens else None
     single = seen.single_same / seen.documents if seen.documents else None
-    yield _one(cell, INCREMENTAL, share, seen.documents, {}, why)
-    yield _one(cell, HELD_BACK, held, seen.tokens, {"unit_of_n": "tokens"}, why)
-    yield _one(cell, SINGLE_DECODES, single, seen.documents, {}, None)
+    yield of_cell(SUITE, cell, INCREMENTAL, share, n=seen.documents, detail=why)
+    params = {"unit_of_n": "tokens"}
+    yield of_cell(SUITE, cell, HELD_BACK, held, n=seen.tokens, params=params, detail=why)
+    yield of_cell(SUITE, cell, SINGLE_DECODES, single, n=seen.documents)
 
 
 def _stream(subject: Subject, trip: Trip, seen: _Seen) -> None:
@@ -95,25 +80,3 @@ def _by_bytes(subject: Subject, trip: Trip) -> tuple[str | None, int]:
     except TokenizerError:
         return None, held
     return "".join(parts), held
-
-
-def _one(
-    cell: Cell,
-    metric: MetricSpec,
-    value: float | None,
-    n: int,
-    params: dict[str, object],
-    detail: str | None,
-) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite="witnesses",
-        tokenizer=cell.key.tokenizer,
-        corpus=cell.key.corpus,
-        language=cell.key.language,
-        value=value,
-        n=n,
-        params=params,
-        status=cell.status,
-        detail=detail or cell.detail,
-    )

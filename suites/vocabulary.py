@@ -16,77 +16,22 @@ import numpy as np
 from pydantic import Field
 
 from bench.examine import Examination, Subject
-from bench.model import Finding, HasRanks, Measurement, MetricSpec
+from bench.model import Finding, HasMerging, Measurement, MetricSpec
 from bench.plugins import TokenizerSuite
 from bench.tally import Tallies
 from suites import composition, merging, overlap, reachability
 from suites.overlap import Entries
-
-ENTRIES = MetricSpec(
-    name="vocabulary_entries",
-    unit="entries",
-    direction="none",
-    definition="Entries by kind: all ids that exist; ids (highest id + 1, the rows an embedding "
-    "needs); special; added (content matched before the model); byte_fallback; holes.",
-)
-CATEGORY = MetricSpec(
-    name="vocabulary_category_share",
-    unit="share",
-    direction="none",
-    definition="Share of entries of a category, told from their bytes: letters behind a space, "
-    "letters without one, digits, white space, punctuation and symbols, mixed, not valid UTF-8 on "
-    "their own (partial_utf8), byte_fallback, special, empty.",
-)
-SCRIPT = MetricSpec(
-    name="vocabulary_script_share",
-    unit="share",
-    direction="none",
-    definition="Share, of entries that are valid UTF-8, of those whose letters are of one script. "
-    "It says what the vocabulary has, not how well a language is served.",
-)
-DUPLICATES = MetricSpec(
-    name="duplicate_entries",
-    unit="entries",
-    direction="lower",
-    definition="Entries beyond the first of their kind: by decoded, equal bytes and equal decoded "
-    "text at several ids; by NFC or NFKC, different texts with one normal form, which a "
-    "tokenizer that normalizes so can never tell apart.",
-)
-UNMERGED = MetricSpec(
-    name="unmerged_entries",
-    unit="entries",
-    direction="lower",
-    definition="Entries of byte-level BPE that merging their own bytes, always the pair of lowest "
-    "rank, does not give. Encoders that look up whole pieces first can still emit them.",
-)
-UNREACHED = MetricSpec(
-    name="unreached_entries",
-    unit="entries",
-    direction="lower",
-    definition="Entries that neither the run's corpora produced nor any of the texts made of "
-    "their own bytes in many contexts. Candidates: a search cannot prove that no text has them. "
-    "Params count those of them that are pieces of characters, and whose bytes no UTF-8 has.",
-)
-SWALLOWING = MetricSpec(
-    name="swallowing_added_tokens",
-    unit="entries",
-    direction="lower",
-    definition="Added tokens beside which white space does not survive the round trip.",
-)
-PARAMETERS = MetricSpec(
-    name="embedding_parameters",
-    unit="parameters",
-    direction="none",
-    definition="Ids × width: the input embedding, at a width given in the config. An output layer "
-    "that is not tied to it needs as many again.",
-)
-OVERLAP = MetricSpec(
-    name="vocabulary_overlap",
-    unit="share",
-    direction="none",
-    definition="Common entries of two vocabularies ÷ entries of either (Jaccard index), by bytes, "
-    "special and byte-fallback entries left out. Params count the common ones, those of them "
-    "that have another id (moved), and those that only one has.",
+from suites.rows import of_tokenizer
+from suites.vocabulary_specs import (
+    CATEGORY,
+    DUPLICATES,
+    ENTRIES,
+    OVERLAP,
+    PARAMETERS,
+    SCRIPT,
+    SWALLOWING,
+    UNMERGED,
+    UNREACHED,
 )
 
 SUITE = "vocabulary"
@@ -133,16 +78,17 @@ class Vocabularies(TokenizerSuite):
         yield from _entries(subject)
         yield from _shares(subject, texts)
         yield from _parameters(subject, self.widths)
-        yield from self._duplicates(subject, texts)
+        candidates = reachability.candidates(vocabulary)
+        yield from self._duplicates(subject, candidates, texts)
         yield from self._unmerged(subject)
         if self.search:
-            yield from self._unreached(examination, subject)
+            yield from self._unreached(examination, subject, candidates)
         yield from self._swallowing(subject)
 
     def _duplicates(
-        self, subject: Subject, texts: dict[int, str]
+        self, subject: Subject, candidates: Mapping[int, bytes], texts: Mapping[int, str]
     ) -> Iterator[Measurement | Finding]:
-        found = {"decoded": _equal_entries(subject)}
+        found = {"decoded": _equal_entries(subject, candidates)}
         found |= {form: composition.same_form(texts, form) for form in _FORMS}
         for by, groups in found.items():
             yield _one(subject, DUPLICATES, composition.surplus(groups), {"by": by})
@@ -152,24 +98,26 @@ class Vocabularies(TokenizerSuite):
                 yield self._note(subject, what, f"duplicates:{by}", ids)
 
     def _unmerged(self, subject: Subject) -> Iterator[Measurement | Finding]:
-        if not isinstance(subject.tokenizer, HasRanks):
-            yield _one(subject, UNMERGED, None, {}, "the tokenizer offers no ranks of merges")
+        tokenizer = subject.tokenizer
+        rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
+        if rules is None:
+            yield _one(subject, UNMERGED, None, {}, "not BPE, or it does not say how it merges")
             return
-        ranks = subject.tokenizer.ranks
-        odd = merging.not_reached(ranks)
-        yield _one(subject, UNMERGED, len(odd), {"of": len(ranks)})
+        odd, of = merging.not_reached(rules)
+        yield _one(subject, UNMERGED, len(odd), {"of": of})
         if odd:
-            what = f"{len(odd)} of {len(ranks)} entries are not reached by merging their own bytes"
-            yield self._note(subject, what, "unmerged", [ranks[token] for token in odd])
+            what = f"{len(odd)} of {of} entries are not reached by merging their own symbols"
+            yield self._note(subject, what, "unmerged", odd)
 
     def _unreached(
-        self, examination: Examination, subject: Subject
+        self, examination: Examination, subject: Subject, candidates: Mapping[int, bytes]
     ) -> Iterator[Measurement | Finding]:
-        found, searched = reachability.not_reached(subject, _seen(examination, subject.key))
+        seen = _seen(examination, subject.key)
+        found, searched = reachability.not_reached(subject, candidates, seen)
         vocabulary = subject.tokenizer.vocabulary
         partial = sum(bool(vocabulary.is_partial_character[i]) for i in found)
         params = {
-            "of": len(reachability.candidates(vocabulary)),
+            "of": len(candidates),
             "searched": searched,
             "partial_utf8": partial,
             "in_no_utf8": sum(reachability.in_no_text(vocabulary, i) for i in found),
@@ -246,16 +194,14 @@ def _parameters(subject: Subject, widths: Sequence[int]) -> Iterator[Measurement
         yield _one(subject, PARAMETERS, n_ids * width, {"width": width})
 
 
-def _equal_entries(subject: Subject) -> list[tuple[int, ...]]:
+def _equal_entries(subject: Subject, candidates: Mapping[int, bytes]) -> list[tuple[int, ...]]:
     """Return groups of ids with equal bytes that also decode alike.
 
     Bytes alone do not tell: a piece that continues a word has the bytes of one that starts it.
     """
-    vocabulary = subject.tokenizer.vocabulary
-    content = {i: vocabulary.token_bytes[i] for i in reachability.candidates(vocabulary)}
-    equal = [i for group in composition.groups(content) for i in group]
+    equal = [i for group in composition.groups(candidates) for i in group]
     alone = dict(zip(equal, subject.texts([[i] for i in equal]), strict=True))
-    return composition.groups({i: (content[i], alone[i][0]) for i in equal})
+    return composition.groups({i: (candidates[i], alone[i][0]) for i in equal})
 
 
 def _seen(examination: Examination, tokenizer: str) -> frozenset[int]:
@@ -310,15 +256,10 @@ def _one(
     subject: Subject,
     metric: MetricSpec,
     value: float | None,
-    params: dict[str, object],
+    params: Mapping[str, object],
     detail: str | None = None,
 ) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite=SUITE,
-        tokenizer=subject.key,
-        value=value,
-        n=subject.tokenizer.vocabulary.n_entries,
-        params={**params, "unit_of_n": "entries"},
-        detail=detail,
+    n = subject.tokenizer.vocabulary.n_entries
+    return of_tokenizer(
+        SUITE, subject.key, metric, value, n=n, unit="entries", params=params, detail=detail
     )

@@ -9,7 +9,7 @@ of ids, and about decoding as tokens arrive.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,37 +23,14 @@ from bench.plugins import TokenizerSuite
 from bench.tally import EXACT, Cell
 from suites.fuzz import FuzzText, fuzz
 from suites.loss_classes import CLASSES, Loss, Manner, classes_of, losses
+from suites.rows import of_cell, of_tokenizer
 from suites.shrink import shrink
 from suites.streaming import STREAMING_METRICS, streaming
-
-FAILURES = MetricSpec(
-    name="round_trip_failures",
-    unit="documents",
-    direction="lower",
-    additive=True,
-    definition="Documents whose round trip is not exact. With a class in params: those in which "
-    "at least one differing spot has that class; one document can count in several classes.",
-)
-STABILITY = MetricSpec(
-    name="id_stability",
-    unit="share",
-    direction="higher",
-    definition="Share of documents whose ids come back from encode(decode(ids)). Documents with "
-    "an exact round trip are stable by definition; the others are asked.",
-)
-FUZZ = MetricSpec(
-    name="fuzz_round_trip",
-    unit="share",
-    direction="higher",
-    definition="Share of seeded hard strings, by category, whose round trip is exact. It says "
-    "what can happen, not how often it does in text.",
-)
-FUZZ_FAILURES = MetricSpec(
-    name="fuzz_failures",
-    unit="strings",
-    direction="lower",
-    additive=True,
-    definition="Seeded hard strings whose round trip is not exact, by class of the loss.",
+from suites.witnesses_specs import (
+    FAILURES,
+    FUZZ,
+    FUZZ_FAILURES,
+    STABILITY,
 )
 
 SUITE = "witnesses"
@@ -161,41 +138,21 @@ def _unstable(subject: Subject, trips: Sequence[Trip]) -> int:
 
 
 def _failures(cell: Cell, ledger: Ledger, failing: int, examined: int) -> Iterator[Measurement]:
-    yield _of_cell(cell, FAILURES, failing, {})
+    yield of_cell(SUITE, cell, FAILURES, failing)
     note = {} if examined == failing else {"examined": examined}
     for name in CLASSES:
         if ledger.texts[name]:
             params = {"class": name, "spots": ledger.spots[name], **note}
-            yield _of_cell(cell, FAILURES, ledger.texts[name], params)
+            yield of_cell(SUITE, cell, FAILURES, ledger.texts[name], params=params)
 
 
 def _stability(cell: Cell, unstable: int, failing: int, examined: int) -> Measurement:
     if examined < failing:
         detail = f"only {examined} of {failing} failing documents were asked; raise `documents`"
-        return _of_cell(cell, STABILITY, None, {}, detail)
+        return of_cell(SUITE, cell, STABILITY, None, detail=detail)
     n = cell.tally.n
-    return _of_cell(cell, STABILITY, (n - unstable) / n, {"unstable": unstable})
-
-
-def _of_cell(
-    cell: Cell,
-    metric: MetricSpec,
-    value: float | None,
-    params: dict[str, object],
-    detail: str | None = None,
-) -> Measurement:
-    return Measurement(
-        metric=metric,
-        suite=SUITE,
-        tokenizer=cell.key.tokenizer,
-        corpus=cell.key.corpus,
-        language=cell.key.language,
-        value=value,
-        n=cell.tally.n,
-        params=params,
-        status=cell.status,
-        detail=detail or cell.detail,
-    )
+    params = {"unstable": unstable}
+    return of_cell(SUITE, cell, STABILITY, (n - unstable) / n, params=params)
 
 
 def _witness(
@@ -270,8 +227,8 @@ def _fuzz(
     yield from _fuzz_shares(subject, texts, trips)
     for name in CLASSES:
         if ledger.texts[name]:
-            params = {"class": name, "seed": seed, "unit_of_n": "strings"}
-            yield _of_tokenizer(subject, FUZZ_FAILURES, ledger.texts[name], len(texts), params)
+            failed, params = ledger.texts[name], {"class": name, "seed": seed}
+            yield _of_strings(subject, FUZZ_FAILURES, failed, len(texts), params)
     yield from ledger.witnesses(subject, manner)
 
 
@@ -282,13 +239,10 @@ def _fuzz_shares(
     exact = np.array([trip.exact for trip in trips])
     for category in dict.fromkeys(one.category for one in texts):
         mine = exact[categories == category]
-        params: dict[str, object] = {"category": category, "unit_of_n": "strings"}
-        yield _of_tokenizer(subject, FUZZ, float(mine.mean()), len(mine), params)
+        yield _of_strings(subject, FUZZ, float(mine.mean()), len(mine), {"category": category})
 
 
-def _of_tokenizer(
-    subject: Subject, metric: MetricSpec, value: float, n: int, params: dict[str, object]
+def _of_strings(
+    subject: Subject, metric: MetricSpec, value: float, n: int, params: Mapping[str, object]
 ) -> Measurement:
-    return Measurement(
-        metric=metric, suite=SUITE, tokenizer=subject.key, value=value, n=n, params=params
-    )
+    return of_tokenizer(SUITE, subject.key, metric, value, n=n, unit="strings", params=params)

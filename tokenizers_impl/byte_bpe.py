@@ -11,17 +11,19 @@ learns merges, `byte_bpe_formats` reads and writes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from bench.errors import ConfigError, TokenizerError
-from bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
+from bench.model import Fingerprint, Ids, Merging, Tokenizer, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
+from tokenizers_impl.convert import numbered_by_bytes
 from tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 
 Merge = tuple[int, int, int]
@@ -263,6 +265,33 @@ class ByteBPETokenizer:
             special_tokens=dict(model.special_tokens),
             options={"whole_piece": model.whole_pieces is not None},
         )
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], list[list[int]]]:
+        """Return the ids, and for each token which piece of the text it lies in."""
+        ids, lengths = self.encode_batch(texts), self.vocabulary.byte_lengths
+        pieces = map(self.model.pre_tokenization.split, texts)
+        return ids, [
+            numbered_by_bytes(
+                lengths[np.asarray(one, np.int64)], np.array([len(_utf8(p)) for p in parts], int)
+            )
+            for one, parts in zip(ids, pieces, strict=True)
+        ]
+
+    def merging(self) -> Merging:
+        """Return how it joins: ids, by the rank of the merge."""
+        model = self.model
+
+        def entries() -> Iterator[tuple[int, Sequence[int]]]:
+            for token, data in model.entries.items():
+                yield token, [model.byte_ids[byte] for byte in data]
+
+        def join(left: int, right: int) -> tuple[int, int] | None:
+            rank = model.ranks.get((left, right))
+            return None if rank is None else (rank, model.merges[rank][2])
+
+        return Merging(entries=entries, join=join)
 
     def encode_with_special(self, text: str, allowed_special: Iterable[str]) -> list[int]:
         """Return the ids of a text, with these special tokens matched where they are spelled."""

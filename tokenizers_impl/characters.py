@@ -8,8 +8,9 @@ text does not, and an embedding by code point has to cover it.
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -25,7 +26,10 @@ SURROGATES = range(0xD800, 0xE000)
 
 
 class Characters(TokenizerPlugin):
-    """One token for each code point; the id is the code point."""
+    """One token for each code point; the id is the code point.
+
+    Its 1,112,064 entries are every Unicode scalar value, assigned or not.
+    """
 
     def load(self, context: LoadContext) -> CharactersTokenizer:
         """Return the tokenizer; there is nothing to read."""
@@ -51,6 +55,12 @@ class CodePointBytes(Sequence[bytes | None]):
 
     def __len__(self) -> int:
         return N_IDS
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        before, behind = range(SURROGATES.start), range(SURROGATES.stop, N_IDS)
+        yield from map(str.encode, map(chr, before))
+        yield from itertools.repeat(None, len(SURROGATES))
+        yield from map(str.encode, map(chr, behind))
 
     @overload
     def __getitem__(self, index: int) -> bytes | None: ...
@@ -102,7 +112,7 @@ class CharactersTokenizer:
     fingerprint: Fingerprint
     byte_exact: bool = True
     prefix_space: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ("1,112,064 entries: every Unicode scalar value, assigned or not",)
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one uint32 array for each text."""

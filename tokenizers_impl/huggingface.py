@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Span, Vocabulary
+from bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import samples, tokenizer_json
 from tokenizers_impl.convert import as_list
@@ -166,6 +166,22 @@ class HuggingFaceTokenizer:
         """Return the same ids, and (start, end) in code points for each token."""
         encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
         return [e.ids for e in encoded], [e.offsets for e in encoded]
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the same ids, and for each token the number of its pre-token.
+
+        An added token is a pre-token of its own.
+        """
+        encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
+        return [e.ids for e in encoded], [e.word_ids for e in encoded]
+
+    def merging(self) -> Merging | None:
+        """Return how it joins, None where the model is not BPE."""
+        # read back from the library: most runs never ask, and merges take much memory
+        spec = json.loads(self.library.to_str())
+        return tokenizer_json.merging(spec, self.vocabulary)
 
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts by the library's decoder, special tokens spelled out."""

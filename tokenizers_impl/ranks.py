@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Vocabulary
-from tokenizers_impl.convert import as_list
+from bench.model import Fingerprint, Ids, Merging, Vocabulary
+from tokenizers_impl.convert import as_list, numbered_by_bytes
 
 
 def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
@@ -81,6 +83,20 @@ class RankTokenizer:
         ranks: Mapping[bytes, int] = self.encoding._mergeable_ranks
         return ranks
 
+    def merging(self) -> Merging:
+        """Return how it joins: bytes, by the rank of what they become."""
+        ranks = self.ranks
+
+        def entries() -> Iterator[tuple[int, Sequence[bytes]]]:
+            for token, rank in ranks.items():
+                yield rank, [token[i : i + 1] for i in range(len(token))]
+
+        def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+            rank = ranks.get(left + right)
+            return None if rank is None else (rank, left + right)
+
+        return Merging(entries=entries, join=join)
+
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one uint32 array for each text."""
         encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids
@@ -96,11 +112,16 @@ class RankTokenizer:
         ids: list[Ids] = self.encoding.encode_ordinary_batch(list(texts), num_threads=threads)
         return ids
 
-    def pre_tokens(self, texts: Sequence[str]) -> list[list[bytes]]:
-        """Return what the pattern cuts each text into."""
+    def encode_batch_in_pre_tokens(self, texts: Sequence[str]) -> tuple[list[Ids], list[list[int]]]:
+        """Return the ids, and for each token which piece of the pattern it lies in."""
         # `regex` reads the same dialect as tiktoken's fancy-regex, which has no call for this
-        pattern = _compiled(self.encoding._pat_str)
-        return [[piece.encode() for piece in pattern.findall(text)] for text in texts]
+        find, lengths = _compiled(self.encoding._pat_str).findall, self.vocabulary.byte_lengths
+        ids = self.encode_batch(texts)
+        numbers = [
+            numbered_by_bytes(lengths[one], np.array([len(p.encode()) for p in find(text)], int))
+            for one, text in zip(ids, texts, strict=True)
+        ]
+        return ids, numbers
 
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts; bytes that are not UTF-8 become U+FFFD."""

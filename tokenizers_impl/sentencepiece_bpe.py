@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Vocabulary
+from bench.model import Fingerprint, Ids, Merging, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
 from tokenizers_impl.sentencepiece_pieces import Pieces
@@ -148,6 +148,23 @@ class SentencePieceBPETokenizer:
         for ids in map(self._words.__getitem__, self._splitter.split(text)):
             raw += ids
         return self.pieces.finished(text, raw)
+
+    def merging(self) -> Merging:
+        """Return how it joins: characters, by the rank of what they become."""
+        ranks, learned = self.ranks, self.pieces.learned
+
+        def join(left: str, right: str) -> tuple[int, str] | None:
+            rank = ranks.get(left + right)
+            return None if rank is None else (rank, left + right)
+
+        return Merging(entries=lambda: ((i, piece) for piece, i in learned.items()), join=join)
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the ids; a text is one pre-token, since nothing is cut before pieces are."""
+        ids = self.encode_batch(texts)
+        return ids, [[0] * len(one) for one in ids]
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from bench.environment import no_garbage_collection
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Span, Vocabulary
+from bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
+from tokenizers_impl.convert import numbered_apart
 from tokenizers_impl.files import read_file
-from tokenizers_impl.sentencepiece_proto import ModelFacts, read_facts
+from tokenizers_impl.sentencepiece_proto import ModelFacts, read_facts, user_defined
 
 _SPACE_MARK = "\N{LOWER ONE EIGHTH BLOCK}"
 
@@ -46,6 +48,7 @@ class SentencePieceTokenizer:
     fingerprint: Fingerprint
     byte_exact: bool
     prefix_space: bool
+    model_type: str
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     """Id by spelling, of control pieces; the library never matches them in a text."""
     notes: tuple[str, ...] = ()
@@ -73,6 +76,40 @@ class SentencePieceTokenizer:
             encoded = self.library.encode(list(texts), return_type="offset_mapping", num_threads=1)
             return [e["ids"] for e in encoded], [e["offsets"] for e in encoded]
 
+    def encode_batch_in_pre_tokens(self, texts: Sequence[str]) -> tuple[list[Ids], list[list[int]]]:
+        """Return the same ids, and numbers that rise only at pieces the user defined.
+
+        SentencePiece cuts nothing before its model runs; where pieces do not cross a ▁, that
+        follows from the vocabulary.
+        """
+        ids = self.encode_batch(texts)
+        apart = np.array(sorted(self._user_defined), np.int64)
+        return ids, [numbered_apart(np.isin(one, apart)) for one in ids]
+
+    def merging(self) -> Merging | None:
+        """Return how it joins characters, by the score of what they become; None if not BPE."""
+        if self.model_type != "bpe":
+            return None
+        every = list(range(self.library.get_piece_size()))
+        pieces: list[str] = self.library.id_to_piece(every)
+        scores: list[float] = self.library.get_score(every)
+        v = self.vocabulary
+        left_out = v.special_ids | v.unknown_ids | v.byte_fallback_ids | self._user_defined
+        learned = [i for i in every if i not in left_out]
+        learned.sort(key=lambda i: -scores[i])
+        ranks = {pieces[i]: rank for rank, i in enumerate(learned)}
+
+        def join(left: str, right: str) -> tuple[int, str] | None:
+            rank = ranks.get(left + right)
+            return None if rank is None else (rank, left + right)
+
+        return Merging(entries=lambda: ((i, pieces[i]) for i in learned), join=join)
+
+    @cached_property
+    def _user_defined(self) -> frozenset[int]:
+        """Pieces matched before the model sees the text; the library does not tell them."""
+        return user_defined(self.library.serialized_model_proto())
+
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts by the library's decoder; an unknown token becomes " ⁇ "."""
         if not ids:
@@ -96,6 +133,7 @@ def build(model: bytes, source: str) -> SentencePieceTokenizer:
         fingerprint=_fingerprint(library, facts, pieces, control),
         byte_exact=not losses,
         prefix_space=facts.add_dummy_prefix,
+        model_type=facts.model_type,
         special_tokens={pieces[i]: i for i in control},
         notes=tuple(f"not byte-exact: {loss}" for loss in losses),
     )

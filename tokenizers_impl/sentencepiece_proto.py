@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TRAINER, _NORMALIZER = 2, 3
+_PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
+_TYPE, _USER_DEFINED = 3, 4
 _MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 
@@ -44,6 +45,16 @@ def read_facts(model: bytes) -> ModelFacts:
         add_dummy_prefix=bool(normalizer.get(3, 1)),
         remove_extra_whitespaces=bool(normalizer.get(4, 1)),
         escape_whitespaces=bool(normalizer.get(5, 1)),
+    )
+
+
+def user_defined(model: bytes) -> frozenset[int]:
+    """Return the ids of the pieces that the user defined."""
+    pieces = (value for number, value in fields(model) if number == _PIECE)
+    return frozenset(
+        i
+        for i, piece in enumerate(pieces)
+        if dict(fields(_content(piece))).get(_TYPE) == _USER_DEFINED
     )
 
 

@@ -8,13 +8,13 @@ depend on the library's version or the file's path. Nothing here runs a tokenize
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bench.model import Fingerprint, Vocabulary
+from bench.model import Fingerprint, Merging, Vocabulary
 from tokenizers_impl import byte_alphabet
 
 Spec = Mapping[str, Any]
@@ -150,6 +150,15 @@ class _Reading:
             piece = piece.removesuffix(self.suffix)
         return piece
 
+    def symbols(self, piece: str) -> list[str]:
+        """Return the characters that BPE starts from, each with the marks of its place."""
+        bare = self.bare(piece)
+        first = self.prefix if bare != piece and piece.startswith(self.prefix) else ""
+        found = [(self.prefix if i else first) + c for i, c in enumerate(bare)]
+        if self.suffix and bare != piece and piece.endswith(self.suffix):
+            found[-1] += self.suffix
+        return found
+
 
 def _reading(spec: Spec) -> _Reading:
     model, byte_level = spec["model"], is_byte_level(spec)
@@ -199,7 +208,49 @@ def vocabulary(spec: Spec, *, match_special: bool) -> Vocabulary:
         byte_fallback_ids=frozenset(_byte_ids(spec, model_pieces)),
         added_ids=frozenset(token.id for token in added if not token.special),
         hole_ids=frozenset(range(n_ids)) - known,
+        inside_ids=frozenset(_marked(model_pieces, str.startswith, reading.prefix)),
+        ending_ids=frozenset(_marked(model_pieces, str.endswith, reading.suffix)),
     )
+
+
+def _marked(
+    model_pieces: Mapping[int, str], has: Callable[[str, str], bool], mark: str
+) -> Iterator[int]:
+    if mark:
+        yield from (i for i, piece in model_pieces.items() if piece != mark and has(piece, mark))
+
+
+def merging(spec: Spec, vocabulary: Vocabulary) -> Merging | None:
+    """Return how the model joins characters of its pieces, None where it is not BPE.
+
+    In pieces of byte-level models each character is a byte.
+    """
+    if model_type(spec) != "BPE":
+        return None
+    reading = _reading(spec)
+    ranks = {_pair(pair): rank for rank, pair in enumerate(spec["model"]["merges"])}
+    left_out = (
+        vocabulary.special_ids
+        | vocabulary.unknown_ids
+        | vocabulary.byte_fallback_ids
+        | vocabulary.added_ids
+    )
+
+    def entries() -> Iterator[tuple[int, Sequence[str]]]:
+        for i, piece in pieces(spec).items():
+            if i not in left_out:
+                yield i, reading.symbols(piece)
+
+    def join(left: str, right: str) -> tuple[int, str] | None:
+        rank = ranks.get((left, right))
+        return None if rank is None else (rank, left + right.removeprefix(reading.prefix))
+
+    return Merging(entries=entries, join=join)
+
+
+def _pair(pair: str | Sequence[str]) -> tuple[str, str]:
+    left, right = pair.split(" ") if isinstance(pair, str) else pair
+    return left, right
 
 
 def _added_content(token: AddedToken, reading: _Reading, in_model: bool) -> bytes:

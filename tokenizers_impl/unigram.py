@@ -268,6 +268,13 @@ class UnigramTokenizer:
             ids += map(self._encode_words, block, words)
         return ids
 
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the ids; a text is one pre-token, since nothing is cut before pieces are."""
+        ids = self.encode_batch(texts)
+        return ids, [[0] * len(one) for one in ids]
+
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
         return [self.pieces.decoded(one) for one in ids]

@@ -132,6 +132,7 @@ class WordPieceTokenizer:
             ],
             special_ids=special_ids,
             unknown_ids=frozenset({unknown}),
+            inside_ids=frozenset(self.continuations.values()),
         )
 
     @cached_property
@@ -171,6 +172,15 @@ class WordPieceTokenizer:
         """
         encoded = [self._encode_with_offsets(text) for text in texts]
         return [ids for ids, _ in encoded], [spans for _, spans in encoded]
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return ids, and for each token the number of its word."""
+        words = [[word for word, _ in split_words(text, self.options)] for text in texts]
+        matches = [[self.match(word) for word in one] for one in words]
+        ids = [[i for found in one for i, _ in found] for one in matches]
+        return ids, [[n for n, found in enumerate(one) for _ in found] for one in matches]
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Join entries with spaces, ``##`` without, and no space before ``. ? ! ,``."""

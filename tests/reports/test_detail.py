@@ -45,13 +45,6 @@ def rows(page: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_the_spread_of_two_languages_is_that_of_their_premiums(page: str) -> None:
-    # premiums 1 and 11/6: mean 17/12, Gini (5/6) / (2 · 17/6)
-    by_name = {row[0]: row for row in rows(page, "How unequal languages are")}
-    assert by_name["utf8_bytes"][1:5] == ["all", "2", "1.42", "0.147"]
-    assert by_name["characters"][1:5] == ["all", "2", "1.00", "0.000"]
-
-
 def test_each_pair_says_in_how_many_languages_it_is_settled(page: str) -> None:
     matrix = {row[0]: row[1:] for row in rows(page, "Pairs of tokenizers")}
     assert matrix == {"utf8_bytes": ["", "0"], "characters": ["1", ""]}

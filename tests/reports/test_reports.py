@@ -123,7 +123,7 @@ def test_premiums_of_lost_text_are_refused_and_not_shown(good_run: RunOutcome) -
 
 def test_words_that_are_undefined_are_a_dash_with_their_reason(good_run: RunOutcome) -> None:
     assert "texts: no word metrics for ja: " in skipped(good_run)
-    [fertility] = tables(report_of(good_run).split("### Fertility")[1].split("\n## ")[0])
+    fertility, *_ = tables(report_of(good_run).split("### Fertility")[1].split("\n## ")[0])
     assert next(row for row in fertility if row[0] == "ja")[1:] == ["–"] * 3
 
 

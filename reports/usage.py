@@ -1,0 +1,152 @@
+"""How tokenizers use their vocabularies on a corpus: information, frequencies, headroom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.markup import count, escape, number, percent
+from bench.markup import markdown_table as table
+from reports.tables import by_language, crossed, folded, plural, value_of
+from reports.view import Row, View
+
+
+def verdicts(view: View) -> Iterator[str]:
+    """Yield a sentence for each corpus on how many tokens other ways of cutting would save."""
+    for corpus in view.ordered_corpora:
+        found = sorted(
+            (1 - fewest / emitted, name)
+            for name in view.tokenizers
+            for emitted, fewest in [_headroom(view, name, corpus)]
+            if emitted
+        )
+        if found and found[-1][0]:
+            (least, tightest), (most, loosest) = found[0], found[-1]
+            other = f", {tightest} in {percent(least)}" if len(found) > 1 else ""
+            yield (
+                f"With the same vocabulary and pre-tokens, {loosest} could have written {corpus} in "
+                f"{percent(most)} fewer tokens{other}."
+            )
+
+
+def usage_sections(view: View, corpus: str) -> Iterator[str]:
+    """Yield information over all languages, the curve of frequencies, and headroom."""
+    yield from _information(view, corpus)
+    yield from _headroom_section(view, corpus)
+
+
+def _information(view: View, corpus: str) -> Iterator[str]:
+    names = [n for n in view.tokenizers if view.value("shannon_entropy", n, corpus) is not None]
+    if not names:
+        return
+    first = view.row("renyi_entropy", names[0], corpus)
+    fitted = [row for n in names if (row := view.row("zipf_exponent", n, corpus)) is not None]
+    last = max((row["params"].get("last_rank", 0) for row in fitted), default=0)
+    alpha = first["params"]["alpha"] if first else "–"
+    yield "### How the vocabulary is used"
+    yield (
+        "Over all languages of the corpus together, ids out of context. Entropies are bits per "
+        f"token, Rényi's with α = {alpha}; efficiency is Rényi's ÷ log₂ of the ids seen, or of all "
+        "entries, and no measure of compression. Zipf's exponent is fitted to the "
+        f"{last:,} most frequent ids, or all where fewer were seen. New ids: what as much text again is expected to "
+        "show, with its 95 % interval."
+    )
+    header = ["tokenizer", "Shannon, bits", "Rényi, bits", "efficiency, seen", "all"]
+    header += ["Zipf exponent", "ids seen", "of the vocabulary", "new ids"]
+    yield table(header, [_information_line(view, corpus, name) for name in names])
+    curve = crossed(
+        "share of tokens that are the",
+        names,
+        [10**k for k in range(6)],
+        lambda name, r: percent(view.value("rank_frequency", name, corpus, None, rank=r), 2),
+        lambda r: f"{r:,}. most frequent id" if r > 1 else "most frequent id",
+    )
+    if curve:
+        yield folded("Frequency by rank", curve)
+    yield from _at_equal_tokens(view, corpus, names)
+
+
+def _information_line(view: View, corpus: str, name: str) -> list[str]:
+    seen = view.row("vocabulary_utilization", name, corpus)
+    new = view.row("expected_new_ids", name, corpus)
+    return [
+        escape(name),
+        number(view.value("shannon_entropy", name, corpus)),
+        number(view.value("renyi_entropy", name, corpus)),
+        *(
+            percent(view.value("renyi_efficiency", name, corpus, basis=basis))
+            for basis in ("observed", "nominal")
+        ),
+        number(view.value("zipf_exponent", name, corpus)),
+        count(seen["params"].get("seen") if seen else None),
+        percent(seen["value"] if seen else None),
+        _new(new),
+    ]
+
+
+def _new(row: Row | None) -> str:
+    if row is None or row["value"] is None:
+        return "–"
+    if row["ci_low"] is None:
+        return count(row["value"])
+    return f"{count(row['value'])} ({count(row['ci_low'])} to {count(row['ci_high'])})"
+
+
+def _at_equal_tokens(view: View, corpus: str, names: list[str]) -> Iterator[str]:
+    metric = "vocabulary_utilization_at_equal_tokens"
+    found = [
+        row
+        for row in view.rows
+        if row["metric"] == metric and row["corpus"] == corpus and row["value"] is not None
+    ]
+    if found and len(view.languages(corpus)) > 1:
+        tokens = found[0]["params"]["tokens"]
+        cells = by_language(view, corpus, names, value_of(metric, lambda v: percent(v, 2)))
+        yield folded(f"Share of the vocabulary that {tokens:,} tokens of each language use", cells)
+
+
+def _headroom(view: View, name: str, corpus: str) -> tuple[int, int]:
+    """Return the tokens emitted on the sample and the fewest possible, over all languages."""
+    rows = [
+        row
+        for language in view.languages(corpus)
+        if (row := view.row("segmentation_headroom", name, corpus, language)) is not None
+        and row["value"] is not None
+    ]
+    return (
+        sum(row["params"]["emitted"] for row in rows),
+        sum(row["params"]["fewest"] for row in rows),
+    )
+
+
+def _headroom_section(view: View, corpus: str) -> Iterator[str]:
+    lines, asked = [], 0
+    for name in view.tokenizers:
+        emitted, fewest = _headroom(view, name, corpus)
+        values = dict(view.values("segmentation_headroom", name, corpus))
+        if not emitted:
+            continue
+        rows = view.rows_at("segmentation_headroom", name, corpus, next(iter(values)))
+        asked = rows[0]["params"]["documents_asked"]
+        worst = max(values.items(), key=lambda item: item[1])
+        lines.append(
+            [
+                escape(name),
+                count(emitted),
+                count(fewest),
+                percent(1 - fewest / emitted),
+                f"{percent(worst[1])} {escape(worst[0])}" if worst[1] and len(values) > 1 else "–",
+            ]
+        )
+    if not lines:
+        return
+    yield "### What another way of cutting would save"
+    yield (
+        f"Tokens emitted on a sample of {plural(asked, 'document')} of each language, against the "
+        "fewest that the same vocabulary allows within the same pre-tokens. Fewest is a bound, "
+        "not a recommendation: a model reads what it was trained on."
+    )
+    yield table(["tokenizer", "emitted", "fewest", "headroom", "highest"], lines)
+    if len(view.languages(corpus)) > 1:
+        names = list(view.tokenizers)
+        cells = by_language(view, corpus, names, value_of("segmentation_headroom", percent))
+        yield folded("Headroom by language", cells)
