@@ -78,7 +78,7 @@ def tables(markdown: str) -> list[Table]:
             found[-1].append([])
         elif token.type == "inline" and token.level > 3:
             cells = [c.content for c in token.children if c.type != "html_inline"]
-            found[-1][-1].append("".join(cells))
+            found[-1][-1].append("".join(cells).replace("\u00a0", " "))
     return found
 
 
