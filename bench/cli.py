@@ -473,6 +473,88 @@ def compare(
     sys.exit(comparison.exit_code)
 
 
+@main.command(name="import-benchmark")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+def import_benchmark(run: Path, file: Path) -> None:
+    """Take FILE, a JSON of `pytest suites/perf --tokbench-config`, into the run folder RUN."""
+    from bench.benchmark_json import import_json
+    from bench.console import message, result
+
+    n = import_json(run, file)
+    message(f"{n} tests taken in")
+    result(str(run / "throughput.parquet"))
+
+
+@main.command()
+@click.argument("base")
+@click.argument("candidate", required=False)
+@click.option("--base-python", type=click.Path(path_type=Path), help="Interpreter of the base.")
+@click.option("--candidate-python", type=click.Path(path_type=Path), help="And of the candidate.")
+@click.option(
+    "--inconclusive",
+    type=click.IntRange(0, 255),
+    metavar="CODE",
+    help="Exit code where nobody can tell.  [default: as in the config, 0]",
+)
+@click.option("--seed", default=0, help="Order of turns.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write report and laps there.")
+@OFFLINE
+@SET
+@AS_JSON
+def speed(
+    base: str,
+    candidate: str | None,
+    base_python: Path | None,
+    candidate_python: Path | None,
+    inconclusive: int | None,
+    seed: int,
+    output: Path | None,
+    offline: bool,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Time two sides against each other, now, and say whether the candidate is slower.
+
+    BASE and CANDIDATE are configs: tokenizers with the same key are timed in one process. With
+    --base-python and --candidate-python one config is timed in two environments, which need the
+    tokenizers' libraries and no tokbench. Exit codes: 0 not slower; 1 slower, and again in fresh
+    processes; 3 not comparable; nobody can tell: as you choose.
+    """
+    from bench import speed as timing
+    from bench import speed_text
+    from bench.console import Progress, result, result_json
+    from bench.executors import executor, interruptible
+    from bench.hub import set_up_hub
+
+    pythons = base_python is not None and candidate_python is not None
+    if pythons == (candidate is not None) or (base_python is None) != (candidate_python is None):
+        raise click.UsageError("give two configs, or one with --base-python and --candidate-python")
+    set_up_hub(offline=offline)
+    if inconclusive is not None:
+        overrides = (*overrides, f"gate.speed.inconclusive={inconclusive}")
+    loaded = _load(base, overrides)
+    with interruptible(), Progress() as progress, executor(1, progress) as workers:
+        if candidate is not None:
+            found = timing.compare_configs(
+                loaded, _load(candidate, ()), progress=progress, executor=workers, seed=seed
+            )
+        else:
+            assert base_python is not None
+            assert candidate_python is not None
+            sides = timing.Pythons(base=base_python, candidate=candidate_python)
+            found = timing.compare_pythons(
+                loaded, sides, progress=progress, executor=workers, seed=seed
+            )
+    if output is not None:
+        timing.write(found, output)
+    if as_json:
+        result_json(speed_text.to_json(found))
+    else:
+        result(speed_text.render(found))
+    sys.exit(found.exit_code)
+
+
 def _show(comparison: Comparison, output: Path | None, *, as_json: bool) -> None:
     """Print a comparison, and write every report of it where asked to."""
     from bench import plugins
@@ -632,6 +714,71 @@ def which(
     for problem in analysis.problems:
         message(problem)
     sys.exit(3 if analysis.problems else 0)
+
+
+@main.command()
+@CONFIG
+@SET
+@click.option(
+    "--engine", "engines", multiple=True, help="A tokenizer to check; may be given again."
+)
+@click.option("--reference", help="The tokenizer whose ids are right.  [default: the config's]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Keep the run folder, with all witnesses, there.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes.")
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+@AS_JSON
+def conform(
+    config: str,
+    overrides: tuple[str, ...],
+    engines: tuple[str, ...],
+    reference: str | None,
+    output: Path | None,
+    jobs: int | None,
+    offline: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compare engines of CONFIG with a reference, id by id, before their speed is believed.
+
+    On the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact except where
+    the config allows it; 1 wrong; 3 not compared, such as a vocabulary of another size.
+    """
+    from tempfile import TemporaryDirectory
+
+    from bench import conforming, runner
+    from bench.console import Progress, message, result, result_json
+    from bench.environment import Stopwatch
+    from bench.executors import executor, interruptible
+    from bench.hub import set_up_hub
+
+    set_up_hub(offline=offline)
+    asked = conforming.narrowed(_load(config, overrides), engines, reference)
+    with (
+        TemporaryDirectory(prefix="tokbench-conform-") as folder,
+        interruptible(),
+        Progress(quiet=quiet) as progress,
+        executor(jobs, progress) as workers,
+    ):
+        outcome = runner.run(
+            asked,
+            output=output or Path(folder),
+            progress=progress,
+            watch=Stopwatch(),
+            executor=workers,
+        )
+        found = conforming.verdicts(outcome.results)
+    if as_json:
+        result_json(conforming.to_json(found))
+    else:
+        result(conforming.render(found))
+    for problem in outcome.problems:
+        message(problem)
+    sys.exit(conforming.exit_code(found))
 
 
 @main.command()

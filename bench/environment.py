@@ -116,6 +116,7 @@ def describe(started: datetime) -> dict[str, Any]:
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
+        "compiler": platform.python_compiler(),
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpu": cpu_model(),

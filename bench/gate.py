@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from bench.model import Direction
+from bench.speed_gate import SpeedLimits
 
 Allow = Literal["nothing", "better", "anything"]
 
@@ -65,6 +66,8 @@ class Gate(BaseModel):
         None, description="baseline file, from the config's folder; for pytest and `compare`"
     )
     rules: tuple[Rule, ...] = ()
+    speed: SpeedLimits = SpeedLimits()
+    """When `tokbench speed` calls a candidate slower."""
 
     @field_validator("rules")
     @classmethod

@@ -253,6 +253,22 @@ class HasPreTokens(Protocol):
         """
 
 
+@runtime_checkable
+class HasSingleCall(Protocol):
+    """Optional: a library with a call for one text that is not a batch of one."""
+
+    def encode_one(self, text: str) -> Ids:
+        """Return the ids of one text, as `encode_batch` would; timed where single calls are."""
+
+
+@runtime_checkable
+class HasThreads(Protocol):
+    """Optional: a library whose batch call can use several threads."""
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> Sequence[Ids]:
+        """Return what `encode_batch` does, by so many threads."""
+
+
 Direction = Literal["higher", "lower", "none"]
 Lane = Literal["exact", "noisy"]
 Status = Literal["ok", "partial", "failed", "refused", "skipped"]

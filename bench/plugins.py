@@ -25,6 +25,7 @@ from bench.model import Finding, Measurement, MetricSpec, Tokenizer
 
 if TYPE_CHECKING:
     from bench.anchoring import Check
+    from bench.cases import Grid
     from bench.compare import Comparison
     from bench.examine import Examination
     from bench.results import Results
@@ -55,6 +56,14 @@ class TokenizerPlugin(Plugin):
 
     def repository(self, context: LoadContext) -> str | None:
         """Return the Hub repository that an option `revision` pins, None where there is none."""
+        return None
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any] | None:
+        """Return what `bench.bare_worker` needs to load it where there is no tokbench.
+
+        Files that it reads may be written into `folder`. None where tokbench itself is needed,
+        as for tokenizers that are part of it.
+        """
         return None
 
     def load(self, context: LoadContext) -> Tokenizer:
@@ -180,6 +189,10 @@ class TokenizerSuite(SuitePlugin):
 
 class ClockSuite(SuitePlugin):
     """A suite that times tokenizers, alone on the machine, after everything is counted."""
+
+    def cases(self, contest: Contest) -> Grid:
+        """Return what it times, for others that time the same: a gate, or pytest-benchmark."""
+        raise NotImplementedError
 
     def measure(self, contest: Contest) -> Timed:
         """Time the tokenizers of a run against each other."""

@@ -25,7 +25,12 @@ OPTION = "--tokbench-gate"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add the options."""
+    parser.getgroup("tokbench").addoption(
+        "--tokbench-config",
+        metavar="CONFIG",
+        help="Time the cases of this tokbench config under pytest-benchmark (suites/perf).",
+    )
     parser.getgroup("tokbench").addoption(
         OPTION,
         metavar="CONFIG",

@@ -20,6 +20,7 @@ from bench.results import (
     FINDINGS,
     MEASUREMENTS,
     SCHEMA_VERSION,
+    TIMINGS,
     finding_rows,
     measurement_rows,
     table_of,
@@ -59,9 +60,8 @@ def write_run(
     if noisy or samples:
         rows = measurement_rows(noisy, tallies)
         write_parquet(folder / "throughput.parquet", table_of(rows, MEASUREMENTS))
-        write_parquet(
-            folder / "timings.parquet", pa.Table.from_pylist([asdict(s) for s in samples])
-        )
+        timings = pa.Table.from_pylist([vars(s) for s in samples], schema=TIMINGS)
+        write_parquet(folder / "timings.parquet", timings)
     write_json(folder / "run.json", run_json(config, plan, tallies, slices, digest_of(digests)))
 
 

@@ -103,6 +103,32 @@ VOCABULARY = pa.schema([("id", pa.uint32()), ("bytes", pa.binary()), ("kind", pa
 content of its own."""
 
 
+TIMINGS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("tokenizer", pa.string()),
+        ("twin", pa.bool_()),
+        ("corpus", pa.string()),
+        ("language", pa.string()),
+        ("length", pa.string()),
+        ("phase", pa.string()),
+        ("call", pa.string()),
+        ("batch_size", pa.int64()),
+        ("threads", pa.int64()),
+        ("text", pa.string()),
+        ("process", pa.int64()),
+        ("round", pa.int64()),
+        ("item", pa.int64()),
+        ("warm_up", pa.bool_()),
+        ("passes", pa.int64()),
+        ("bytes", pa.int64()),
+        ("wall_seconds", pa.float64()),
+        ("cpu_seconds", pa.float64()),
+        ("peak_bytes", pa.int64()),
+    ]
+)
+
+
 def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there.
 
@@ -280,6 +306,13 @@ class Results:
         if not (self.folder / "throughput.parquet").exists():
             return MEASUREMENTS.empty_table()
         return self._table("throughput.parquet", MEASUREMENTS)
+
+    @cached_property
+    def timings(self) -> pa.Table:
+        """Every raw sample; empty when nothing was timed."""
+        if not (self.folder / "timings.parquet").exists():
+            return TIMINGS.empty_table()
+        return self._table("timings.parquet", TIMINGS)
 
     @cached_property
     def findings(self) -> pa.Table:

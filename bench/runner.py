@@ -35,7 +35,7 @@ from bench.results import (
 )
 from bench.slices import Slice
 from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
-from bench.timing import Contest, Sample
+from bench.timing import Sample, contest_of
 from bench.worker import CellTask, forget_tokenizers
 
 
@@ -303,12 +303,8 @@ def _time(
     suites = [suite for suite in config.suites.values() if isinstance(suite, ClockSuite)]
     if not suites:
         return [], [], []
-    contest = Contest(
-        tokenizers={key: sources[key] for key in tallies.tokenizers},
-        texts=_texts_by_corpus(slices),
-        seed=config.run.seed,
-        progress=progress.step,
-    )
+    loaded = {key: sources[key] for key in tallies.tokenizers}
+    contest = contest_of(config, slices, loaded, progress)
     measurements: list[Measurement] = []
     samples: list[Sample] = []
     findings: list[Finding] = []
@@ -319,15 +315,6 @@ def _time(
             samples += timed.samples
             findings += timed.findings
     return measurements, samples, findings
-
-
-def _texts_by_corpus(slices: Mapping[tuple[str, str], Slice]) -> dict[str, Iterable[str]]:
-    from bench.training import SliceTexts
-
-    by_corpus: dict[str, list[Slice]] = {}
-    for (corpus, _), part in slices.items():
-        by_corpus.setdefault(corpus, []).append(part)
-    return {corpus: SliceTexts(parts) for corpus, parts in by_corpus.items()}
 
 
 def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:

@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from bench import baseline
 from bench.causes import changed_versions
@@ -17,6 +16,7 @@ from bench.explain import explain, without_ids
 from bench.gate import Gate
 from bench.results import Results, load_results
 from bench.snapshot import Snapshot, snapshot_of
+from bench.stored_speed import stored_timing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,41 +124,3 @@ def _remarks(
     if versions:
         yield f"library versions: {', '.join(versions)}"
     yield from stored_timing(base, candidate)
-
-
-def stored_timing(base: Results | None, candidate: Results | None) -> list[str]:
-    """Return a line for each throughput that both runs stored: shown, never gated.
-
-    Timings of two machines are not set side by side.
-    """
-    if candidate is None or not candidate.throughput.num_rows:
-        return []
-    if base is None:
-        return ["timing not compared: a baseline stores none"]
-    if not base.throughput.num_rows:
-        return [f"timing not compared: {base.name} was not timed"]
-    machines = [_machine(r) for r in (base, candidate)]
-    if machines[0] != machines[1] or None in machines:
-        before, after = (machine or "not recorded" for machine in machines)
-        return [f"timing not compared: measured on different machines ({before}; {after})"]
-    return list(_timing_lines(base, candidate))
-
-
-def _machine(results: Results) -> str | None:
-    cpu = results.environment.get("cpu")
-    return f"{cpu}, {results.environment.get('platform')}" if cpu and cpu != "unknown" else None
-
-
-def _timing_lines(base: Results, candidate: Results) -> Iterator[str]:
-    before = {_timing_key(row): row for row in base.throughput.to_pylist()}
-    for row in candidate.throughput.to_pylist():
-        old, new = (before.get(_timing_key(row)) or {}).get("value"), row["value"]
-        if old and new:
-            yield (
-                f"{row['metric']}, {row['tokenizer']} on {row['corpus']}: {old:.2f} → {new:.2f} "
-                f"{row['unit']} ({new / old:.2f}×); stored timing, never gated"
-            )
-
-
-def _timing_key(row: dict[str, Any]) -> Sequence[Any]:
-    return tuple(row[name] for name in ("metric", "tokenizer", "corpus", "language"))

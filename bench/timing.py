@@ -1,30 +1,41 @@
-"""Timing: worker processes that take turns, raw samples kept.
+"""Timing: fresh worker processes that take turns, raw samples kept.
 
-Each tokenizer lives in a process of its own, started fresh and alone with the text. The processes
-take turns, one at a time, in an order shuffled each round, so that a slow minute of the machine
-slows all of them alike. Garbage collection is off inside a sample. Only the library's own calls
-are timed: one batch call on one thread, without offsets.
+Each tokenizer lives in a process of its own for each number of threads, started fresh and alone
+with the text, several times over. The processes take turns, one at a time: cases come in an order
+shuffled each round, and within each case the tokenizers do, so that a slow minute of the machine
+slows all of them alike. Pinned tokenizers, which the others are compared with, run twice: what
+their two processes differ by is the floor below which no difference means anything.
+
+Garbage collection is off inside a sample. Only the library's own calls are timed, without offsets.
 """
 
 from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import random
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bench.environment import no_garbage_collection
-from bench.errors import TokbenchError
+from bench.bare_worker import timed
+from bench.cases import CallShape, Case, Phase, Sight, bytes_of, call_of, pin_threads, single_call
+from bench.config import Config, TrainEntry
+from bench.encode import is_library_failure
+from bench.environment import no_garbage_collection, peak_bytes
+from bench.errors import Refusal, TokbenchError
 from bench.loading import TokenizerSource
-from bench.model import Finding, Measurement
+from bench.model import Finding, Measurement, Tokenizer
+from bench.plugins import TrainerPlugin
 
-Phase = Literal["load", "encode", "decode"]
+if TYPE_CHECKING:
+    from bench.counting import Progress
+    from bench.slices import Slice
 
 REPLY_SECONDS = 120
 """A worker that says nothing for this long is ended and reported."""
@@ -32,25 +43,82 @@ REPLY_SECONDS = 120
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """One timed call: seconds by the wall and by the CPU for the whole text."""
+    """One timed stretch: `passes` times the same documents, `bytes` long each time.
 
+    `item` counts the documents of a latency sample, which is one call; other samples have 0.
+    `peak_bytes` is on load samples only: the highest resident memory of that process at its end.
+    """
+
+    source: str = "tokbench"
+    """Whose clock: tokbench's own, or pytest-benchmark's where its JSON was imported."""
     tokenizer: str
-    corpus: str
+    twin: bool = False
+    corpus: str | None = None
+    language: str | None = None
+    length: str | None = None
     phase: Phase
-    round: int
-    warm_up: bool
+    call: CallShape | None = None
+    batch_size: int | None = None
+    threads: int
+    text: Sight | None = None
+    process: int
+    round: int = 0
+    item: int = 0
+    warm_up: bool = False
+    passes: int = 1
+    bytes: int | None = None
     wall_seconds: float
-    cpu_seconds: float
+    cpu_seconds: float | None = None
+    peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How a tokenizer of the run was trained, to be trained again by the clock."""
+
+    trainer: TrainerPlugin
+    corpus: str
+    languages: Sequence[str]
+
+
+Texts = Mapping[tuple[str, str], Iterable[str]]
+"""The documents of each corpus and language; they may be iterated again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """What a clock suite works on: tokenizers, and the documents of each corpus."""
+    """What a clock suite works on: tokenizers, and the documents of each corpus and language."""
 
     tokenizers: Mapping[str, TokenizerSource]
-    texts: Mapping[str, Iterable[str]]
+    texts: Texts
     seed: int
     progress: Callable[[str], None]
+    training: Mapping[str, Training] = field(default_factory=dict)
+
+
+def contest_of(
+    config: Config,
+    slices: Mapping[tuple[str, str], Slice],
+    tokenizers: Mapping[str, TokenizerSource],
+    progress: Progress,
+) -> Contest:
+    """Return the contest of a config's tokenizers over its text."""
+    from bench.training import SliceTexts, trainer_of
+
+    training = {}
+    for key, entry in config.tokenizers.items():
+        if isinstance(entry, TrainEntry) and key in tokenizers:
+            languages = entry.languages or tuple(config.run.corpora[entry.corpus].options())
+            training[key] = Training(
+                trainer=trainer_of(entry), corpus=entry.corpus, languages=languages
+            )
+    return Contest(
+        tokenizers=tokenizers,
+        texts={place: SliceTexts([part]) for place, part in slices.items()},
+        seed=config.run.seed,
+        progress=progress.step,
+        training=training,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,90 +131,235 @@ class Timed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How often everything is timed."""
+
+    processes: int
+    rounds: int
+    warm_ups: int
+    seconds: float
+    """Repeated text is passed over until a sample takes about so long."""
+    pinned: frozenset[str]
+    """Tokenizers that run twice."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A tokenizer that could not be timed, and why."""
+    """A case that could not be timed for a tokenizer, and why."""
 
     tokenizer: str
+    case: Case
     reason: str
+    refused: bool = False
+    """Whether there is no such call, rather than one that failed."""
+
+
+class _Lane(NamedTuple):
+    """What has a process of its own."""
+
+    tokenizer: str
+    threads: int
+    twin: bool
 
 
 def take_turns(
-    contest: Contest, *, rounds: int, warm_ups: int
+    contest: Contest, cases: Sequence[Case], schedule: Schedule
 ) -> tuple[list[Sample], list[Failure]]:
-    """Return the samples of all rounds, and the tokenizers that failed on the way."""
-    workers = {name: _Worker(name, source) for name, source in contest.tokenizers.items()}
-    samples: list[Sample] = []
-    failures: list[Failure] = []
+    """Return the samples of all processes and rounds, and the cases that failed on the way."""
+    turns = _Turns(contest, cases, schedule)
+    for process in range(schedule.processes):
+        turns.run(process)
+    return turns.samples, list(turns.failures.values())
 
-    def guarded(name: str, action: Callable[[], None]) -> None:
-        if name in workers:
-            try:
-                action()
-            except TokbenchError as exc:
-                workers.pop(name).stop()
-                failures.append(Failure(tokenizer=name, reason=str(exc)))
 
-    try:
-        for name, worker in list(workers.items()):
-            guarded(name, partial(worker.start, contest.texts))
-        order = random.Random(contest.seed)
-        for number in range(warm_ups + rounds):
-            contest.progress(f"timing round {number + 1} of {warm_ups + rounds}")
-            turns = [(worker, corpus) for worker in workers.values() for corpus in contest.texts]
-            order.shuffle(turns)
-            for worker, corpus in turns:
-                turn = partial(worker.turn, corpus, number, samples, warm_up=number < warm_ups)
-                guarded(worker.name, turn)
-    finally:
-        for worker in workers.values():
-            worker.stop()
-    return samples, failures
+class _Turns:
+    """The state of a contest: what was sampled and what has failed."""
+
+    def __init__(self, contest: Contest, cases: Sequence[Case], schedule: Schedule) -> None:
+        self._contest = contest
+        self._cases = cases
+        self._schedule = schedule
+        self._order = random.Random(contest.seed)
+        self.samples: list[Sample] = []
+        self.failures: dict[tuple[str, int], Failure] = {}
+
+    def run(self, process: int) -> None:
+        """Start a fresh process for each lane, let them take turns, and end them."""
+        workers: dict[_Lane, _Worker] = {}
+        try:
+            for lane in self._lanes():
+                worker = _Worker(lane, self._contest, self._cases, self._schedule.seconds)
+                workers[lane] = worker
+                self._guarded(workers, lane, range(len(self._cases)), worker.start)
+            total = self._schedule.warm_ups + self._schedule.rounds
+            for number in range(total):
+                self._contest.progress(
+                    f"timing, process {process + 1} of {self._schedule.processes}, "
+                    f"round {number + 1} of {total}"
+                )
+                for case in self._order.sample(range(len(self._cases)), len(self._cases)):
+                    self._round(workers, case, process, number)
+            for lane, worker in list(workers.items()):
+                self._guarded(workers, lane, (), partial(self._end, worker, process))
+        finally:
+            for worker in workers.values():
+                worker.stop()
+
+    def _lanes(self) -> Iterator[_Lane]:
+        for name in self._contest.tokenizers:
+            for threads in sorted({case.threads for case in self._cases}):
+                for twin in (False, True) if name in self._schedule.pinned else (False,):
+                    yield _Lane(name, threads, twin)
+
+    def _round(self, workers: dict[_Lane, _Worker], number: int, process: int, round_: int) -> None:
+        case = self._cases[number]
+        lanes = [
+            lane
+            for lane in workers
+            if lane.threads == case.threads
+            and (lane.tokenizer, number) not in self.failures
+            and (case.phase != "train" or self._trains(lane.tokenizer, case))
+        ]
+        for lane in self._order.sample(lanes, len(lanes)):
+            warm_up = round_ < self._schedule.warm_ups
+            turn = partial(self._turn, workers[lane], number, process, round_, warm_up)
+            self._guarded(workers, lane, [number], turn)
+
+    def _trains(self, tokenizer: str, case: Case) -> bool:
+        training = self._contest.training.get(tokenizer)
+        return training is not None and case.corpus == training.corpus
+
+    def _turn(self, worker: _Worker, number: int, process: int, round_: int, warm_up: bool) -> None:
+        case = self._cases[number]
+        for item, lap in enumerate(worker.turn(number, round_, warm_up=warm_up)):
+            self.samples.append(
+                Sample(
+                    tokenizer=worker.lane.tokenizer,
+                    twin=worker.lane.twin,
+                    corpus=case.corpus,
+                    language=case.language,
+                    length=case.length,
+                    phase=case.phase,
+                    call=case.call,
+                    batch_size=case.batch_size,
+                    threads=case.threads,
+                    text=case.sight,
+                    process=process,
+                    round=round_,
+                    item=item,
+                    warm_up=warm_up,
+                    passes=lap.passes,
+                    bytes=lap.bytes,
+                    wall_seconds=lap.wall_seconds,
+                    cpu_seconds=lap.cpu_seconds,
+                )
+            )
+
+    def _end(self, worker: _Worker, process: int) -> None:
+        loaded, peak = worker.end()
+        self.samples.append(
+            Sample(
+                tokenizer=worker.lane.tokenizer,
+                twin=worker.lane.twin,
+                phase="load",
+                threads=worker.lane.threads,
+                process=process,
+                wall_seconds=loaded.wall_seconds,
+                cpu_seconds=loaded.cpu_seconds,
+                peak_bytes=peak,
+            )
+        )
+
+    def _guarded(
+        self,
+        workers: dict[_Lane, _Worker],
+        lane: _Lane,
+        cases: Iterable[int],
+        action: Callable[[], None],
+    ) -> None:
+        """Do something with a worker; what fails is written down, and a lost worker is let go."""
+        try:
+            action()
+        except _Lost as exc:
+            workers.pop(lane).stop()
+            mine = [i for i, case in enumerate(self._cases) if case.threads == lane.threads]
+            self._fail(lane.tokenizer, mine, str(exc))
+        except TokbenchError as exc:
+            self._fail(lane.tokenizer, cases, str(exc), refused=isinstance(exc, Refusal))
+
+    def _fail(
+        self, tokenizer: str, cases: Iterable[int], reason: str, *, refused: bool = False
+    ) -> None:
+        for number in cases:
+            failure = Failure(
+                tokenizer=tokenizer, case=self._cases[number], reason=reason, refused=refused
+            )
+            self.failures.setdefault((tokenizer, number), failure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lap:
+    """What a worker tells of one stretch."""
+
+    passes: int
+    bytes: int | None
+    wall_seconds: float
+    cpu_seconds: float | None
+
+
+class _Lost(TokbenchError):  # noqa: N818 - where the worker went, not a fault of ours
+    """A worker that is of no more use."""
 
 
 class _Worker:
-    """One tokenizer in a process of its own."""
+    """One lane's process, seen from here."""
 
-    def __init__(self, name: str, source: TokenizerSource) -> None:
-        self.name = name
-        self._source = source
+    def __init__(
+        self, lane: _Lane, contest: Contest, cases: Sequence[Case], seconds: float
+    ) -> None:
+        self.lane = lane
+        self._job = _Job(
+            source=contest.tokenizers[lane.tokenizer],
+            training=contest.training.get(lane.tokenizer),
+            cases=tuple(cases),
+            threads=lane.threads,
+            seconds=seconds,
+        )
         self._connection: Connection | None = None
         self._process: Any = None
 
-    def start(self, texts: Mapping[str, Iterable[str]]) -> None:
+    def start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._source), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
-        self._ask({corpus: list(documents) for corpus, documents in texts.items()})
+        try:
+            self._ask(self._job)
+        except TokbenchError as exc:
+            raise _Lost(str(exc)) from exc
 
-    def turn(self, corpus: str, number: int, samples: list[Sample], *, warm_up: bool) -> None:
-        samples += [
-            Sample(
-                tokenizer=self.name,
-                corpus=corpus,
-                phase=phase,
-                round=number,
-                warm_up=warm_up,
-                wall_seconds=wall,
-                cpu_seconds=cpu,
-            )
-            for phase, wall, cpu in self._ask(corpus)
-        ]
+    def turn(self, case: int, number: int, *, warm_up: bool) -> list[_Lap]:
+        laps: list[_Lap] = self._ask(("turn", case, number, warm_up))
+        return laps
+
+    def end(self) -> tuple[_Lap, int]:
+        loaded, peak = self._ask(("end",))
+        return loaded, peak
 
     def _ask(self, message: object) -> Any:
         assert self._connection is not None
         try:
             self._connection.send(message)
             if not self._connection.poll(REPLY_SECONDS):
-                raise TokbenchError(f"said nothing for {REPLY_SECONDS} s while it was timed")
+                raise _Lost(f"said nothing for {REPLY_SECONDS} s while it was timed")
             answer = self._connection.recv()
         except (EOFError, OSError) as exc:
             self._process.join(timeout=2)  # the pipe closes a moment before the process is gone
             code = self._process.exitcode
-            raise TokbenchError(f"its process ended while it was timed (exit code {code})") from exc
-        if isinstance(answer, str):
-            raise TokbenchError(answer)
+            raise _Lost(f"its process ended while it was timed (exit code {code})") from exc
+        if isinstance(answer, _Trouble):
+            raise Refusal(answer.reason) if answer.refused else TokbenchError(answer.reason)
         return answer
 
     def stop(self) -> None:
@@ -159,34 +372,108 @@ class _Worker:
                 self._process.join()
 
 
-def _serve(connection: Connection, source: TokenizerSource) -> None:
-    """Run in the worker: load, then time one batch call of each kind whenever asked.
+@dataclass(frozen=True, kw_only=True)
+class _Trouble:
+    """What a worker answers instead."""
 
-    A text for an answer is an error; everything that can go wrong in a library is sent back.
-    """
-    from bench.encode import is_library_failure
-
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        tokenizer = source.load()
-        texts = connection.recv()
-        connection.send(True)
-        while True:
-            documents = texts[connection.recv()]
-            encode_time, ids = _timed(lambda: tokenizer.encode_batch(documents))  # noqa: B023
-            decode_time, _ = _timed(lambda: tokenizer.decode_batch(ids))  # noqa: B023
-            connection.send([("encode", *encode_time), ("decode", *decode_time)])
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
-        return
-    except BaseException as exc:
-        if not is_library_failure(exc):
-            raise
-        connection.send(f"{type(exc).__name__}: {exc}"[:500])
+    reason: str
+    refused: bool = False
 
 
-def _timed(call: Callable[[], Any]) -> tuple[tuple[float, float], Any]:
-    gc.collect()
-    with no_garbage_collection():
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """What a worker is started with."""
+
+    source: TokenizerSource
+    training: Training | None
+    cases: tuple[Case, ...]
+    threads: int
+    seconds: float
+
+
+def _serve(connection: Connection) -> None:
+    """Run in the worker: answer until the pipe closes. What a library fails with is an answer."""
+    session: Session | None = None
+    while True:
+        try:
+            message = connection.recv()
+            if session is None:
+                pin_threads(message.threads)
+                session = Session(message)
+                answer: Any = True
+            elif message[0] == "turn":
+                answer = session.turn(*message[1:])
+            else:
+                answer = session.loaded, peak_bytes()
+        except (EOFError, KeyboardInterrupt, BrokenPipeError):
+            return
+        except Refusal as exc:
+            answer = _Trouble(reason=str(exc), refused=True)
+        except BaseException as exc:
+            if not is_library_failure(exc):
+                raise
+            answer = _Trouble(reason=f"{type(exc).__name__}: {exc}"[:500])
+        connection.send(answer)
+
+
+class Session:
+    """A loaded tokenizer in its worker, and the calls that have been prepared."""
+
+    def __init__(self, job: _Job) -> None:
+        self._job = job
         wall, cpu = time.perf_counter(), time.process_time()
-        value = call()
-        return (time.perf_counter() - wall, time.process_time() - cpu), value
+        self._tokenizer: Tokenizer = job.source.load()
+        self.loaded = _Lap(
+            passes=1,
+            bytes=None,
+            wall_seconds=time.perf_counter() - wall,
+            cpu_seconds=time.process_time() - cpu,
+        )
+        self._calls: dict[tuple[int, int], Callable[[], object]] = {}
+        self._passes: dict[int, int] = {}
+
+    def turn(self, number: int, round_: int, warm_up: bool) -> list[_Lap]:
+        """Time one case once."""
+        case = self._job.cases[number]
+        documents = case.block(round_)
+        if case.phase == "latency":
+            return self._latencies(documents)
+        passes = self._passes.get(number, 1)
+        wall, cpu = timed(self._call(number, round_), passes)
+        if warm_up and case.sight == "repeated" and case.phase != "train":
+            self._passes[number] = max(1, round(self._job.seconds / max(wall / passes, 1e-6)))
+        return [_Lap(passes=passes, bytes=bytes_of(documents), wall_seconds=wall, cpu_seconds=cpu)]
+
+    def _call(self, number: int, round_: int) -> Callable[[], object]:
+        case = self._job.cases[number]
+        key = number, round_ % len(case.blocks)
+        if key not in self._calls:
+            documents = case.block(round_)
+            if case.phase == "train":
+                assert self._job.training is not None
+                self._calls[key] = partial(_train, self._job.training.trainer, documents)
+            else:
+                self._calls[key] = call_of(self._tokenizer, case, documents)
+            gc.collect()
+            gc.freeze()  # so that the collection before each sample has little to walk
+        return self._calls[key]
+
+    def _latencies(self, documents: Sequence[str]) -> list[_Lap]:
+        """Time each document on its own."""
+        call, clock = single_call(self._tokenizer), time.perf_counter
+        walls = []
+        gc.collect()
+        with no_garbage_collection():
+            for text in documents:
+                start = clock()
+                call(text)
+                walls.append(clock() - start)
+        return [
+            _Lap(passes=1, bytes=len(text.encode()), wall_seconds=wall, cpu_seconds=None)
+            for text, wall in zip(documents, walls, strict=True)
+        ]
+
+
+def _train(trainer: TrainerPlugin, documents: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="tokbench-train-") as folder:
+        trainer.train(documents, Path(folder))

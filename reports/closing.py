@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.markup import count, escape
 from bench.markup import markdown_table as table
+from reports.speed import untimed
 from reports.tables import folded
 from reports.view import Row, View
 
@@ -20,7 +21,7 @@ def skipped_section(view: View) -> Iterator[str]:
         *_told(view),
         *_refused_premiums(view),
         *_refused_headroom(view),
-        *_untimed(view),
+        *untimed(view),
         *_skipped_rows(view),
         *_undefined_words(view),
         *_spellings(view),
@@ -77,13 +78,6 @@ def _refused_headroom(view: View) -> Iterator[str]:
     ]
     for tokenizer, detail in {(row["tokenizer"], row["detail"]): None for row in refused}:
         yield f"{escape(tokenizer)}: no headroom: {escape(detail)}"
-
-
-def _untimed(view: View) -> Iterator[str]:
-    rows = view.results.throughput.to_pylist()
-    failed = {(row["tokenizer"], row["detail"]): None for row in rows if row["status"] == "failed"}
-    for tokenizer, detail in failed:
-        yield f"{escape(tokenizer)}: {escape(detail)}"
 
 
 def _skipped_rows(view: View) -> Iterator[str]:

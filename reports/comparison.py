@@ -40,7 +40,7 @@ METHOD = (
     "worse or changed, else 3 when something gated is missing or incomparable or the base does "
     "not match, else 0. Values that depend on who else takes part, such as `rank`, are not gated "
     "by default; "
-    "stored timings are shown and never gated."
+    "stored ratios of speed warn and never fail."
 )
 
 

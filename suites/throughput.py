@@ -1,126 +1,85 @@
-"""How fast a tokenizer encodes and decodes, in a simple form that says what was timed."""
+"""How fast tokenizers encode, decode and train: a grid of calls, timed turn by turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from statistics import median, quantiles
-from typing import ClassVar
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
-from bench.model import Finding, Measurement, MetricSpec
+from bench.cases import CallShape, Grid, Sight
+from bench.model import MetricSpec
 from bench.plugins import ClockSuite
-from bench.timing import Contest, Phase, Sample, Timed, take_turns
-
-_CALL = (
-    "Median over rounds of UTF-8 MB (10⁶ bytes) per second of wall time: one batch call on one "
-    "thread, the same text every round, so caches of words are warm. Params hold the quartiles."
-)
-
-ENCODE_THROUGHPUT = MetricSpec(
-    name="encode_throughput", unit="MB/s", direction="higher", lane="noisy", definition=_CALL
-)
-DECODE_THROUGHPUT = MetricSpec(
-    name="decode_throughput",
-    unit="MB/s",
-    direction="higher",
-    lane="noisy",
-    definition=_CALL + " Bytes are those of the text that was encoded.",
-)
-_METRICS: dict[Phase, MetricSpec] = {"encode": ENCODE_THROUGHPUT, "decode": DECODE_THROUGHPUT}
+from bench.timing import Contest, Schedule, Timed, take_turns
+from suites.throughput_grid import grid
+from suites.throughput_specs import METRICS
+from suites.throughput_values import values
 
 
 class Throughput(ClockSuite):
-    """Encode and decode throughput of every tokenizer on the text of each corpus."""
+    """Speed of every tokenizer in each call over each text, relative to a pinned one."""
 
-    metrics: ClassVar[tuple[MetricSpec, ...]] = (ENCODE_THROUGHPUT, DECODE_THROUGHPUT)
+    metrics: ClassVar[tuple[MetricSpec, ...]] = METRICS
 
-    rounds: int = Field(default=11, ge=3, description="timed rounds per tokenizer and corpus")
-    warm_ups: int = Field(default=2, ge=1, description="rounds before them, stored apart")
-    max_bytes: int = Field(default=1_000_000, ge=1, description="text of a corpus that is timed")
+    reference: str | None = Field(
+        None, description="the pinned tokenizer that others are compared with; else the first"
+    )
+    references: dict[str, str] = Field(
+        default_factory=dict, description="another pinned tokenizer for some, by their keys"
+    )
+    phases: tuple[Literal["encode", "decode", "latency", "train"], ...] = ("encode", "decode")
+    calls: tuple[CallShape, ...] = ("batch",)
+    batch_sizes: tuple[int | None, ...] = Field(
+        (None,), description="documents in a batch; null: all of them"
+    )
+    threads: tuple[int, ...] = (1,)
+    texts: tuple[Sight, ...] = ("repeated",)
+    by: Literal["corpus", "language"] = "corpus"
+    languages: tuple[str, ...] | None = Field(None, description="only these languages or codes")
+    lengths: tuple[int, ...] = Field((), description="bytes at which documents are parted")
+    processes: int = Field(3, ge=1, description="fresh processes of each tokenizer")
+    rounds: int = Field(11, ge=3, description="timed rounds in each process")
+    warm_ups: int = Field(2, ge=1, description="rounds before them, stored apart")
+    milliseconds: float = Field(
+        5, gt=0, description="repeated text is passed over until a sample takes about so long"
+    )
+    max_bytes: int = Field(1_000_000, ge=1, description="text of a case: whole documents")
+    latency_bytes: int = Field(256, ge=1, description="longest text whose latency is timed")
+    latency_texts: int = Field(200, ge=1, description="how many of them")
+
+    @field_validator("batch_sizes", "threads", "lengths")
+    @classmethod
+    def _positive(cls, values: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        if any(value is not None and value < 1 for value in values):
+            raise ValueError("these must be 1 or more")
+        return values
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if list(self.lengths) != sorted(set(self.lengths)):
+            raise ValueError("lengths must rise: each is the most bytes of its bucket")
+        return self
+
+    def cases(self, contest: Contest) -> Grid:
+        """Return what is timed, and what cannot be."""
+        return grid(self, contest.texts, contest.training)
 
     def measure(self, contest: Contest) -> Timed:
-        """Let the tokenizers take turns on each corpus, all its languages together."""
-        texts = {name: _cut(documents, self.max_bytes) for name, documents in contest.texts.items()}
-        contest = replace(contest, texts=texts)
-        samples, failures = take_turns(contest, rounds=self.rounds, warm_ups=self.warm_ups)
-        findings = [
-            Finding(
-                kind="failure",
-                suite="throughput",
-                tokenizer=failure.tokenizer,
-                message=f"not timed: {failure.reason}",
-            )
-            for failure in failures
-        ]
-        reasons = {finding.tokenizer or "": finding.message for finding in findings}
-        measurements = [
-            *(m for m in _measurements(contest, texts, samples) if m.tokenizer not in reasons),
-            *_not_timed(reasons, texts),
-        ]
-        return Timed(measurements=measurements, samples=samples, findings=findings)
+        """Let the tokenizers take turns on each case."""
+        pinned = self._pinned(contest)
+        schedule = Schedule(
+            processes=self.processes,
+            rounds=self.rounds,
+            warm_ups=self.warm_ups,
+            seconds=self.milliseconds / 1000,
+            pinned=frozenset(pinned.values()),
+        )
+        cases = self.cases(contest)
+        samples, failures = take_turns(contest, cases.cases, schedule)
+        return values(contest, cases, samples, failures, pinned)
 
-
-def _not_timed(reasons: Mapping[str, str], corpora: Iterable[str]) -> Iterator[Measurement]:
-    """Give a tokenizer that could not be timed its rows, with the reason in place of a value."""
-    for corpus in corpora:
-        for tokenizer, reason in reasons.items():
-            for metric in _METRICS.values():
-                yield Measurement(
-                    metric=metric,
-                    suite="throughput",
-                    tokenizer=tokenizer,
-                    corpus=corpus,
-                    status="failed",
-                    detail=reason,
-                )
-
-
-def _cut(documents: Iterable[str], max_bytes: int) -> list[str]:
-    """Return whole documents from the front until the limit is reached."""
-    chosen, total = [], 0
-    for text in documents:
-        chosen.append(text)
-        total += len(text.encode())
-        if total >= max_bytes:
-            break
-    return chosen
-
-
-def _measurements(
-    contest: Contest, texts: Mapping[str, Sequence[str]], samples: Sequence[Sample]
-) -> Iterator[Measurement]:
-    for corpus, documents in texts.items():
-        n_bytes = sum(len(text.encode()) for text in documents)
-        n_characters = sum(map(len, documents))
-        for tokenizer in contest.tokenizers:
-            for phase, metric in _METRICS.items():
-                seconds = [
-                    s.wall_seconds
-                    for s in samples
-                    if (s.tokenizer, s.corpus, s.phase) == (tokenizer, corpus, phase)
-                    and not s.warm_up
-                ]
-                if len(seconds) < 2 or not n_bytes:
-                    continue
-                speeds = [n_bytes / 1e6 / max(s, 1e-9) for s in seconds]
-                low, _, high = quantiles(speeds, n=4, method="inclusive")
-                yield Measurement(
-                    metric=metric,
-                    suite="throughput",
-                    tokenizer=tokenizer,
-                    corpus=corpus,
-                    value=median(speeds),
-                    n=len(speeds),
-                    params={
-                        "unit_of_n": "rounds",
-                        "quartiles": [low, high],
-                        "bytes": n_bytes,
-                        "characters_per_second": n_characters / median(seconds),
-                        "documents": len(documents),
-                        "call": "batch",
-                        "threads": 1,
-                        "text": "repeated",
-                    },
-                )
+    def _pinned(self, contest: Contest) -> dict[str, str]:
+        """Return which tokenizer each is compared with."""
+        first = next(iter(contest.tokenizers), "")
+        return {
+            name: self.references.get(name, self.reference or first) for name in contest.tokenizers
+        }

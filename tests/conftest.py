@@ -19,6 +19,7 @@ import pytest
 
 from bench.config import load_config
 from bench.environment import Stopwatch
+from bench.executors import executor
 from bench.runner import RunOutcome, run
 from bench.tally import Cell
 
@@ -127,7 +128,8 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
     """Return a function that runs a config given as a mapping, with the toy tokenizers installed.
 
     `files` are written beside the config: a list is JSON Lines with ids 0, 1, 2, ..., text is
-    text. Without `cache` the run has an empty one; without `folder` a new one.
+    text. Without `cache` the run has an empty one; without `folder` a new one; without `jobs` it
+    counts in this process.
     """
 
     def measure_config(
@@ -138,6 +140,7 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
         cache: Path | None = None,
         listener: Listener | None = None,
         new: bool = False,
+        jobs: int = 0,
     ) -> RunOutcome:
         folder = folder or tmp_path_factory.mktemp("run")
         cache = cache or tmp_path_factory.mktemp("cache")
@@ -146,15 +149,17 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
         (folder / "config.yaml").write_text(
             json.dumps({"name": "test", **config}, ensure_ascii=False), encoding="utf-8"
         )
-        with toys_installed(), pytest.MonkeyPatch.context() as patch:
+        told = listener or Listener()
+        with toys_installed(), pytest.MonkeyPatch.context() as patch, executor(jobs, told) as here:
             patch.setenv("TOKBENCH_CACHE", str(cache))
             loaded = load_config(folder / "config.yaml", shown="config.yaml")
             return run(
                 loaded,
                 output=folder / "runs",
-                progress=listener or Listener(),
+                progress=told,
                 watch=Stopwatch(),
                 new=new,
+                executor=here,
             )
 
     return measure_config

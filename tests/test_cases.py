@@ -234,6 +234,34 @@ def test_a8_loss_is_separated_by_cause_and_a_language_that_is_destroyed_is_not_c
     assert "wp_uncased † |" in case.report
 
 
+def test_a9_bytes_that_a_loaded_tokenizer_drops_are_noticed_without_any_unknown_token(
+    measure: Measure, cases_folder: Path, case_tokenizers: Path
+) -> None:
+    path = str(cases_folder / "no_alphabet.jsonl")
+    config = {
+        "corpora": {"no_alphabet": {"source": "files", "path": path, "language": "en"}},
+        "tokenizers": {
+            name: {"type": "huggingface", "file": str(case_tokenizers / f"{name}.json")}
+            for name in ("bl_noalphabet", "bl")
+        },
+    }
+    case = Case(measure(config))
+    rows = case.documents("bl_noalphabet", "no_alphabet")
+    assert [row["bytes"] for row in rows] == [21, 11]
+    assert [row["unknown"] for row in rows] == [0, 0]
+    assert [row["round_trip"] for row in rows] == ["lossy", "lossy"]
+    assert [row["lost_other"] for row in rows] == [5, 1]  # Z, k and the three bytes of the sum; p
+    assert case.value("unk_rate", "bl_noalphabet", "no_alphabet") == 0
+    assert case.value("lost_byte_share", "bl_noalphabet", "no_alphabet") == 6 / 32
+    assert case.value("rank", "bl_noalphabet", "no_alphabet") is None
+    assert case.value("rank", "bl", "no_alphabet") is not None
+    message = case.witness("bl_noalphabet", "no_alphabet", "byte_sum")
+    assert message == "token bytes add up to 15, the text has 21 bytes"
+    note = "179 of the 256 bytes have no token and vanish without a trace"
+    assert note in case.view.run["tokenizers"]["bl_noalphabet"]["notes"]
+    assert note in case.report
+
+
 def test_c3_cells_without_text_are_counted_and_the_text_na_is_text(case: Case) -> None:
     meta = case.view.corpora["na"]["en"]
     assert meta["rows_seen"] == 7

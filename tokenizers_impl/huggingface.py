@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
@@ -60,6 +61,13 @@ class HuggingFace(TokenizerPlugin):
     def repository(self, context: LoadContext) -> str | None:
         """Return the repository of the Hub, where it is one."""
         return self.hub
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and write the tokenizer.json, with all that `load` switches off off."""
+        loaded = self.load(context)
+        file = folder / "tokenizer.json"
+        file.write_text(loaded.library.to_str(), encoding="utf-8")
+        return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
 
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
         """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""
@@ -146,6 +154,11 @@ class HuggingFaceTokenizer:
         """Return one list of ids for each text; the library computes no offsets here."""
         encoded = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return what `encode_batch` does; the library reads the number of threads once, from
+        RAYON_NUM_THREADS and TOKENIZERS_PARALLELISM, before its first batch."""
+        return self.encode_batch(texts)
 
     def encode_batch_with_offsets(
         self, texts: Sequence[str]

@@ -42,6 +42,15 @@ def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
     return ranks
 
 
+def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
+    """Return the file of some ranks, which `parse_ranks` reads back.
+
+    >>> write_ranks({b"a": 0, b"b": 1})
+    b'YQ== 0\\nYg== 1\\n'
+    """
+    return b"".join(b"%b %d\n" % (base64.b64encode(t), rank) for t, rank in ranks.items())
+
+
 def _check_ranks(ranks: Mapping[bytes, int], source: str) -> None:
     if len(set(ranks.values())) != len(ranks):
         raise TokenizerError(f"{source}: two tokens have one rank; the file is damaged")
@@ -68,9 +77,15 @@ class RankTokenizer:
     prefix_space: bool = False
     notes: tuple[str, ...] = ()
 
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Rank by token."""
+        ranks: Mapping[bytes, int] = self.encoding._mergeable_ranks
+        return ranks
+
     def merging(self) -> Merging:
         """Return how it joins: bytes, by the rank of what they become."""
-        ranks: Mapping[bytes, int] = self.encoding._mergeable_ranks
+        ranks = self.ranks
 
         def entries() -> Iterator[tuple[int, Sequence[bytes]]]:
             for token, rank in ranks.items():
@@ -86,6 +101,16 @@ class RankTokenizer:
         """Return one uint32 array for each text."""
         encode = self.encoding.encode_to_numpy  # quicker than encode_ordinary, the same ids
         return [encode(text, disallowed_special=()) for text in texts]
+
+    def encode_one(self, text: str) -> Ids:
+        """Return a uint32 array, as `encode_batch` does for each text."""
+        ids: Ids = self.encoding.encode_to_numpy(text, disallowed_special=())
+        return ids
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return one list for each text, by tiktoken's own pool of threads."""
+        ids: list[Ids] = self.encoding.encode_ordinary_batch(list(texts), num_threads=threads)
+        return ids
 
     def encode_batch_in_pre_tokens(self, texts: Sequence[str]) -> tuple[list[Ids], list[list[int]]]:
         """Return the ids, and for each token which piece of the pattern it lies in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ class SentencePiece(TokenizerPlugin):
     """A SentencePiece `.model` file."""
 
     file: str
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and the model file."""
+        model = folder / "sentencepiece.model"
+        model.write_bytes(read_file(context.resolve(self.file), self.file))
+        return {"library": "sentencepiece", "file": str(model)}
 
     def load(self, context: LoadContext) -> SentencePieceTokenizer:
         """Read the file; raise `TokenizerError` when it is not such a model."""
@@ -49,6 +56,16 @@ class SentencePieceTokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one int32 array for each text: the quickest the library has."""
         ids: list[Ids] = self.library.encode(list(texts), return_type="numpy", num_threads=1)
+        return ids
+
+    def encode_one(self, text: str) -> Ids:
+        """Return one int32 array; the library makes no pool of threads for a single text."""
+        ids: Ids = self.library.encode(text, return_type="numpy")
+        return ids
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return what `encode_batch` does, by a pool of threads that the library makes anew."""
+        ids: list[Ids] = self.library.encode(list(texts), return_type="numpy", num_threads=threads)
         return ids
 
     def encode_batch_with_offsets(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -47,6 +47,18 @@ class Tiktoken(TokenizerPlugin):
         if self.spec is not None and self.special_tokens is not None:
             raise ValueError("give special_tokens here or in spec, not both")
         return self
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and write the ranks; no download is needed where they are read."""
+        loaded = self.load(context)
+        file = folder / "ranks.tiktoken"
+        file.write_bytes(ranks.write_ranks(loaded.ranks))
+        return {
+            "library": "tiktoken",
+            "file": str(file),
+            "pattern": loaded.encoding._pat_str,
+            "special_tokens": dict(loaded.special_tokens),
+        }
 
     def load(self, context: LoadContext) -> ranks.RankTokenizer:
         """Find, verify and build the tokenizer."""

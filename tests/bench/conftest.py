@@ -56,6 +56,22 @@ def make_plugin() -> Callable[..., None]:
     return make
 
 
+@pytest.fixture(scope="session")
+def install_example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Build an example package and install it into a folder of its own."""
+
+    def install(example: Path) -> Path:
+        folder = tmp_path_factory.mktemp("installed")
+        options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
+        command = [sys.executable, "-m", "pip", "install", *options, str(folder), str(example)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            pytest.skip(f"hatchling is not here to build it: {done.stderr[-200:]}")
+        return folder
+
+    return install
+
+
 Process = subprocess.CompletedProcess[str]
 
 

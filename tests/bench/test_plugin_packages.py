@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,9 @@ Tokbench = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(install_example: Any) -> Path:
     """The example package, built and installed into a folder of its own."""
-    folder = tmp_path_factory.mktemp("installed")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
-    command = [sys.executable, "-m", "pip", "install", *options, str(folder), str(EXAMPLE)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        pytest.skip(f"hatchling is not here to build it: {done.stderr[-200:]}")
+    folder: Path = install_example(EXAMPLE)
     page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
     (config,) = re.findall(r"```yml\n(.*?)```", page, re.DOTALL)
     (folder / "plugged.yaml").write_text(config, encoding="utf-8")

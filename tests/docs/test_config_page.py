@@ -16,6 +16,7 @@ from bench.config import RunConfig, TrainEntry, load_config
 from bench.corpora import Corpus, LanguageOptions, corpus_models
 from bench.gate import Gate, Rule
 from bench.limits import Limits
+from bench.speed_gate import SpeedLimits
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 
 PAGE = "docs/config.md"
@@ -72,6 +73,10 @@ def test_the_gate_and_its_rules_are_described() -> None:
     first, _, second = sections(PAGE)["Gate"].partition("A rule has selectors")
     assert described(first) == {name: v.replace("()", "[]") for name, v in options(Gate).items()}
     assert described(second) == options(Rule)
+
+
+def test_limits_of_speed_are_described() -> None:
+    assert described(sections(PAGE)["Gate: speed"]) == options(SpeedLimits)
 
 
 def test_top_level_keys_are_described() -> None:

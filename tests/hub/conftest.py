@@ -88,6 +88,9 @@ def environment(hub: Hub, tmp_path: Path) -> dict[str, str]:
         "HF_ENDPOINT": hub.start(),
         "HF_HOME": str(tmp_path / "hf"),
         "HF_HUB_DISABLE_XET": "1",
+        # A machine that stalls must not look like a Hub that is silent: cases of that set less.
+        "HF_HUB_ETAG_TIMEOUT": "60",
+        "HF_HUB_DOWNLOAD_TIMEOUT": "60",
         "HF_TOKEN": TOKEN,
         "TOKBENCH_CACHE": str(tmp_path / "cache"),
         "NO_PROXY": "*",
@@ -102,7 +105,7 @@ def _run(environment: dict[str, str], folder: Path, *arguments: str) -> Answer:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     output = done.stdout + done.stderr
     assert done.returncode == 0, output

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from stub_hub import COMMIT, parquet
+from stub_hub import COMMIT, REFUSALS, Fault, parquet
 
 from bench.results import load_results
 
@@ -105,3 +106,33 @@ def test_a_run_refuses_what_a_script_makes_and_measures_the_rest(tokbench, hub, 
     assert {c["corpus"]: c["status"] for c in cells} == {
         "ours": "ok", "theirs": "ok", "gone": "failed",
     }  # fmt: skip
+
+
+def test_c5_refusals_are_told_apart_in_one_run(tokbench, hub, environment, tmp_path) -> None:
+    corpora = ["theirs", "gated", "forbidden", "missing", "private"]
+    for how in corpora[1:]:
+        status, code = REFUSALS[how]
+        headers = {"X-Error-Code": code}
+        hub.faults.append(Fault(match=f"owner/{how}", status=status, headers=headers))
+    entries = {
+        name: {
+            "source": "huggingface",
+            "path": "owner/texts" if name == "theirs" else f"owner/{name}",
+            "language": "eng_Latn",
+        }
+        for name in corpora
+    }
+    config = {"name": "c5", "corpora": entries, "tokenizers": {"bytes": {"type": "utf8_bytes"}}}
+    (tmp_path / "c5.yaml").write_text(json.dumps(config), encoding="utf-8")
+    done = tokbench("run", "c5.yaml", "--jobs", "1")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    cells = load_results(tmp_path / "runs" / "c5-1").run["cells"]
+    reasons = {cell["corpus"]: str(cell["detail"]) for cell in cells}
+    assert "needs a login: accept its terms" in reasons["gated"]
+    assert "needs access to be granted" in reasons["forbidden"]
+    assert "does not exist on the Hub, or is private" in reasons["missing"]
+    assert "does not exist on the Hub, or is private" in reasons["private"]
+    assert reasons["theirs"] == "None"
+    for path in (tmp_path / "runs").rglob("*"):
+        assert path.is_dir() or environment["HF_TOKEN"].encode() not in path.read_bytes()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from bench.examine import Examination
 from bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite
+from bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite, find
 
 
 class PanicException(BaseException):
@@ -110,6 +110,64 @@ class Pieces(TokenizerPlugin):
         return Greedy(**self.model_dump())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lenient(Greedy):
+    """Takes lone surrogates for U+FFFD, where others refuse them."""
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        written = [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
+        return Greedy.encode_batch(self, written)
+
+
+class LenientPieces(Pieces):
+    """Cut text as `Pieces` does, and take lone surrogates too."""
+
+    def load(self, context: LoadContext) -> Lenient:
+        return Lenient(**self.model_dump())
+
+
+class SlowedTokenizer:
+    """Another tokenizer that does a share of its work twice: the same ids, so much slower."""
+
+    inner: Any
+    factor: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        self.inner.encode_batch(beginning(texts, self.factor - 1))
+        ids: Sequence[Ids] = self.inner.encode_batch(texts)
+        return ids
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        self.inner.decode_batch(beginning(ids, self.factor - 1))
+        texts: Sequence[str] = self.inner.decode_batch(ids)
+        return texts
+
+
+def beginning(documents: Sequence[Any], share: float) -> Sequence[Any]:
+    """Return as many documents from the front as hold that share of all characters or ids."""
+    wanted = share * sum(map(len, documents))
+    for n, document in enumerate(documents):
+        wanted -= len(document)
+        if wanted < -len(document) / 2:
+            return documents[:n]
+    return documents
+
+
+class Slowed(TokenizerPlugin):
+    """A tokenizer.json that the `tokenizers` library runs, slowed down by a factor."""
+
+    file: str
+    factor: float = 1.0
+
+    def load(self, context: LoadContext) -> SlowedTokenizer:
+        kind = find(TokenizerPlugin, "huggingface")
+        inner = kind.model_validate({"file": self.file}).load(context)
+        return SlowedTokenizer(inner=inner, factor=self.factor)
+
+
 How = Literal["raise", "panic", "interrupt", "die", "crash", "hang", "hoard", "too_few", "beyond"]
 Where = Literal["load", "vocabulary", "encode", "decode", "pre_tokens"]
 
@@ -164,6 +222,29 @@ class Faulty(TokenizerPlugin):
             fail(self.how)
         made = BrokenVocabulary if self.where == "vocabulary" else Failing
         return made(**self.model_dump())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(Greedy):
+    """Bytes up to a length of text; beyond it fails, or says less than it was given."""
+
+    most: int = 0
+    beyond: How | Literal["cut"] = "raise"
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        if self.beyond != "cut" and any(len(text) > self.most for text in texts):
+            fail(self.beyond)
+        return [list(text.encode()[: self.most]) for text in texts]
+
+
+class Limited(TokenizerPlugin):
+    """Bytes, of texts up to a length."""
+
+    most: int
+    beyond: How | Literal["cut"] = "raise"
+
+    def load(self, context: LoadContext) -> Bounded:
+        return Bounded(**self.model_dump())
 
 
 def fail(how: How) -> None:

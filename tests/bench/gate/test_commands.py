@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
 from bench.cli import main
-from bench.results import Results
+from bench.results import MEASUREMENTS, Results, table_of, write_parquet
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")
@@ -67,28 +69,68 @@ def test_the_working_folder_does_not_matter(
     assert tokbench("compare", "--config", config, run).exit_code == 0
 
 
-def set_cpu(run: Path, cpu: str) -> None:
+def set_environment(run: Path, **changes: Any) -> None:
     path = run / "environment.json"
     environment = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(environment | {"cpu": cpu}), encoding="utf-8")
+    path.write_text(json.dumps(environment | changes), encoding="utf-8")
 
 
-TIMED = {"suites": {"efficiency": {}, "throughput": {"rounds": 3, "warm_ups": 1}}}
+TIMED = {
+    "suites": {"efficiency": {}, "throughput": {"rounds": 6, "processes": 1, "milliseconds": 0.1}}
+}
 
 
-def test_sizes_are_compared_on_any_machine_and_timing_only_on_the_same(
-    measure_bpe: MeasureBpe,
-) -> None:
+def set_ratio(run: Path, value: float) -> None:
+    """Store a ratio to a pinned tokenizer, so that nothing depends on the clock."""
+    path = run / "throughput.parquet"
+    rows = pq.read_table(path).to_pylist()
+    row = next(r for r in rows if r["metric"] in ("encode_throughput", "relative_speed"))
+    params = {**json.loads(row["params"]), "reference": "pinned"}
+    bounds = {"ci_low": value - 0.01, "ci_high": value + 0.01}
+    row |= {"metric": "relative_speed", "value": value, "params": json.dumps(params), **bounds}
+    write_parquet(path, table_of([row], MEASUREMENTS))
+
+
+@pytest.fixture
+def timed(measure_bpe: MeasureBpe) -> tuple[Path, Path]:
+    """Two runs with a stored ratio of 0.80 on the same CPU."""
     base, candidate = (measure_bpe(name, extra=TIMED).folder for name in ("a", "b"))
     for run in (base, candidate):
-        set_cpu(run, "CPU A")
-    same = tokbench("compare", base, candidate)
-    set_cpu(candidate, "CPU B")
-    other = tokbench("compare", base, candidate)
-    assert (same.exit_code, other.exit_code) == (0, 0)
-    assert "stored timing, never gated" in same.output
-    assert "timing not compared: measured on different machines (CPU A" in other.output
-    assert "Passes: all" in other.output
+        set_ratio(run, 0.8)
+        set_environment(run, cpu="CPU A")
+    return base, candidate
+
+
+def test_a_stored_ratio_that_moved_warns_and_never_fails(timed: tuple[Path, Path]) -> None:
+    still = tokbench("compare", *timed)
+    set_ratio(timed[1], 0.5)
+    moved = tokbench("compare", *timed)
+    assert (still.exit_code, moved.exit_code) == (0, 0)
+    assert "1 stored ratios compared, 0 moved" in still.output
+    assert (
+        "warning: bpe / web, encode: 0.80 (0.79 to 0.81) → 0.50 (0.49 to 0.51) times as fast as "
+        "pinned; to be sure, time both now: tokbench speed"
+    ) in moved.output
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"cpu": "CPU B"}, "the CPU differs (CPU A → CPU B)"),
+        ({"cpu_count": 99}, "the number of CPUs differs"),
+        ({"threads": {"RAYON_NUM_THREADS": "7"}}, "the number of threads differs"),
+        ({"compiler": "another"}, "the build of Python differs"),
+        ({"python": "3.99.0"}, "the Python differs"),
+    ],
+)
+def test_sizes_are_compared_on_any_machine_and_timing_only_on_the_same(
+    timed: tuple[Path, Path], change: dict[str, Any], reason: str
+) -> None:
+    set_environment(timed[1], **change)
+    done = tokbench("compare", *timed)
+    assert done.exit_code == 0
+    assert "Passes: all" in done.output
+    assert f"timing not compared: {reason}" in done.output
 
 
 def test_a_baseline_says_that_it_stores_no_timing(measure_bpe: MeasureBpe, tmp_path: Path) -> None:

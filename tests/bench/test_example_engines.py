@@ -1,0 +1,146 @@
+"""The example package of engines: found as a plug-in, honest about what is not installed, exact."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "tokbench-engines"
+PACKAGES = {
+    "bpe_openai": "bpe-openai",
+    "quicktok": "quicktok-v1",
+    "fastokens": "fastokens",
+    "gigatoken": "gigatoken",
+}
+RANK_FILES = {
+    "fastokens": {"file": "ranks", "encoding": "cl100k_base"},
+    "gigatoken": {"file": "ranks", "pretokenizer": "gpt4"},
+}
+CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+"""The name of cl100k_base.tiktoken in a cache of tiktoken."""
+
+Tokbench = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, install_example: Any) -> Path:
+    """The example package in a folder of its own, with the config of its page."""
+    folder: Path = install_example(EXAMPLE)
+    (config,) = re.findall(
+        r"```yml\n(.*?)```", (EXAMPLE / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    (folder / "engines.yaml").write_text(config, encoding="utf-8")
+    return folder
+
+
+def version_of(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def needs(*engines: str) -> None:
+    missing = [PACKAGES[name] for name in engines if version_of(PACKAGES[name]) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+def verdicts(folder: Path, tokbench: Tokbench, config: str, *options: str) -> dict[str, Any]:
+    done = tokbench(folder, "conform", config, "--json", "--jobs", "1", *options)
+    assert done.stdout, done.stderr
+    return {one["engine"]: one for one in json.loads(done.stdout)}
+
+
+QUICK = ["--set", "suites.conformance.code_points=false"]
+
+
+def test_the_config_of_its_page_is_valid_without_the_engines(
+    installed: Path, tokbench: Tokbench
+) -> None:
+    done = tokbench(installed, "validate", "engines.yaml")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_engine_that_is_not_installed_says_what_to_install(
+    installed: Path, tokbench: Tokbench
+) -> None:
+    missing = [name for name, package in PACKAGES.items() if version_of(package) is None]
+    if not missing:
+        pytest.skip("all four engines are installed")
+    options = {"type": missing[0], **RANK_FILES.get(missing[0], {"encoding": "cl100k_base"})}
+    config = {
+        "name": "absent",
+        "corpora": {"s": {"source": "builtin", "dataset": "sentences", "languages": ["eng_Latn"]}},
+        "tokenizers": {"engine": options},
+    }
+    (installed / "absent.yaml").write_text(json.dumps(config), encoding="utf-8")
+    done = tokbench(installed, "inspect", "a", "--config", "absent.yaml")
+    assert done.returncode == 3
+    assert f"this needs `pip install {PACKAGES[missing[0]]}`" in done.stderr
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_the_engines_that_carry_their_files_give_tiktokens_ids(
+    installed: Path, tokbench: Tokbench
+) -> None:
+    needs("bpe_openai", "quicktok")
+    found = verdicts(installed, tokbench, "engines.yaml", *QUICK)
+    assert found["quicktok"]["verdict"] == "exact"
+    assert found["bpe_openai"]["verdict"] == "exact except"
+    assert "49 lone_surrogates" in found["bpe_openai"]["message"]
+
+
+@pytest.mark.parametrize("engine", ["fastokens", "gigatoken"])
+def test_the_engines_that_read_a_rank_file_give_tiktokens_ids(
+    engine: str, installed: Path, tokbench: Tokbench, data_folder: Path
+) -> None:
+    needs(engine)
+    ranks = data_folder / "tiktoken_cache" / CL100K
+    special = {"<|endoftext|>": 100257, "<|endofprompt|>": 100276}
+    options: dict[str, Any] = {**RANK_FILES[engine], "type": engine, "file": str(ranks)}
+    config: dict[str, Any] = {
+        "name": "ranks",
+        "corpora": {"s": {"source": "builtin", "dataset": "sentences", "languages": ["tur_Latn"]}},
+        "tokenizers": {
+            "cl100k": {"type": "tiktoken", "encoding": "cl100k_base"},
+            "engine": options | ({"special_tokens": special} if engine == "gigatoken" else {}),
+        },
+    }
+    config["suites"] = {"conformance": {"engines": {"engine": "cl100k"}, "fuzz": 20}}
+    (installed / "ranks.yaml").write_text(json.dumps(config), encoding="utf-8")
+    found = verdicts(installed, tokbench, "ranks.yaml", *QUICK)
+    assert found["engine"]["verdict"] == "exact"
+
+
+def test_ids_of_a_published_engine_that_decode_to_the_right_text_are_found_wrong(
+    installed: Path, tokbench: Tokbench, data_folder: Path
+) -> None:
+    """quicktok 0.4.0 takes entries of Llama 3 that merging does not reach."""
+    if version_of("quicktok-v1") != "0.4.0":
+        pytest.skip("this is about quicktok-v1 0.4.0, which is not installed")
+    folder = data_folder / "tokenizers"
+    key = "llama3/tokenizer.model"
+    llama3 = {"file": str(folder / key), "spec": str(folder / "tiktoken_specs.json")}
+    files = {"source": "files", "path": "t.txt", "language": "tr"}
+    config = {
+        "name": "llama",
+        "corpora": {"t": files},
+        "tokenizers": {
+            "llama3": {"type": "tiktoken", **llama3, "spec_key": key},
+            "quicktok": {"type": "quicktok", "encoding": "llama3"},
+        },
+        "suites": {"fidelity": {}, "conformance": {"engines": {"quicktok": "llama3"}, "fuzz": 1}},
+    }
+    (installed / "t.txt").write_text("bir kimya şirketi\niyesia\n", encoding="utf-8")
+    (installed / "llama.yaml").write_text(json.dumps(config), encoding="utf-8")
+    found = verdicts(installed, tokbench, "llama.yaml", *QUICK)["quicktok"]
+    assert found["verdict"] == "wrong"
+    assert "114767 64 and 72 9891 689" in found["witnesses"][0]
