@@ -112,15 +112,17 @@ def _opening(view: View, values: Values) -> str:
     pinned = ", ".join(dict.fromkeys(escape(r["params"]["reference"]) for r in ratios))
     processes = params["processes"]
     several = "processes" if processes > 1 else "process"
-    return (
-        f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. "
+    lines = [
+        f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. By "
+        "CPU time on one thread, by the wall on several and for latency.",
         f"{processes} fresh {several} of each tokenizer, {ratios[0]['n']:,} rounds in all, taken in "
-        "turns, garbage collection off. By CPU time on one thread, by the wall on several and for "
-        f"latency. In brackets the 95 % interval{_over(params)}. "
-        f"{_multiplicity(params)} ≈: not resolvable, {_why_not(params)}. "
-        "The floor is how far the pinned tokenizer was from itself in a second process. "
-        f"Measured on {escape(cpu)}: compare within this page only."
-    )
+        "turns, garbage collection off, ids without offsets.",
+        f"In brackets the 95 % interval{_over(params)}. {_multiplicity(params)}",
+        f"≈: not resolvable, {_why_not(params)}. The floor is how far the pinned tokenizer was "
+        "from itself in a second process.",
+        f"Measured on {escape(cpu)}: compare within this page only.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _over(params: Mapping[str, Any]) -> str:
