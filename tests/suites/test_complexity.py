@@ -11,7 +11,7 @@ import pytest
 
 from bench.loading import TokenizerSource
 from bench.plugins import LoadContext
-from bench.pool import Loss, Workers
+from bench.pool import Loss
 from bench.results import Results
 from bench.runner import RunOutcome
 from suites import complexity
@@ -241,20 +241,21 @@ def test_a_process_that_dies_while_it_loads_is_not_tried_for_every_family() -> N
     assert task.lost(Loss(kind="died", place=("call",), reason="gone")).hopeless is None
 
 
-def test_a_document_without_pre_tokenization_is_encoded_whole(
-    case_tokenizers: Path, tmp_path: Path
+def test_b4_a_document_without_pre_tokenization_is_probed_whole_within_a_limit(
+    case_tokenizers: Path, measure: Measure
 ) -> None:
     """A time limit may end it; nothing cuts it, since cutting changes the counts."""
-    plugin = HuggingFace(file=str(case_tokenizers / "no_pretokenizer.json"))
-    source = TokenizerSource(key="whole", plugin=plugin, folder=tmp_path)
-    limits = complexity.Limits(seconds=60)
-    task = ProbeTask(source=source, family="letters", length=100_000, calls=1, limits=limits)
-    with Workers(1, on_loss=lambda text: None) as workers:
-        got = workers.submit(complexity.probe, task).result()
-    tokenizer = plugin.load(LoadContext(folder=tmp_path))
-    text = text_of("letters", 100_000)
+    file = str(case_tokenizers / "no_pretokenizer.json")
+    config = {
+        "corpora": {"texts": {"source": "files", "path": "t.jsonl", "language": "en", "id": "id"}},
+        "tokenizers": {"whole": {"type": "huggingface", "file": file}},
+        "suites": {"complexity": {"families": ["words"], "longest": 100_000, "seconds": 60}},
+    }
+    row = longest(measure(config, {"t.jsonl": ["a"]}).results, "whole", "words")
+    tokenizer = HuggingFace(file=file).load(LoadContext(folder=Path()))
+    text = text_of("words", 100_000)
     assert text is not None
     [whole] = tokenizer.encode_batch([text])
     pieces = tokenizer.encode_batch([text[at : at + 2000] for at in range(0, len(text), 2000)])
-    assert got.ended is None
-    assert got.tokens == len(whole) != sum(map(len, pieces))
+    assert (row["value"], row["status"]) == (100_000, "ok")
+    assert json.loads(row["params"])["tokens"] == len(whole) != sum(map(len, pieces))
