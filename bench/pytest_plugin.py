@@ -2,7 +2,7 @@
 
 The tests are known from the baseline, so collecting them measures nothing; the config is run once,
 when the first of them is. Values the baseline does not have are no tests. Nothing of tokbench is
-imported unless the option is given.
+imported unless the option is given. `--tokbench-config` is for `suites/perf/test_throughput.py`.
 """
 
 from __future__ import annotations

@@ -113,16 +113,16 @@ def _over_processes(processes: Sequence[Sequence[float]]) -> Ratio:
 def _p_value(centre: float, error: float, freedom: int) -> float:
     if error == 0:
         return 1.0 if centre == 0 else 0.0
-    from scipy.stats import t
+    from scipy.special import stdtr
 
-    return float(2 * t.sf(abs(centre) / error, freedom))
+    return float(2 * stdtr(freedom, -abs(centre) / error))
 
 
 @cache
 def _t_quantile(freedom: int) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + LEVEL) / 2, freedom))
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 @cache

@@ -214,6 +214,8 @@ class _Gate:
             measuring = _Measuring(name, cases, runner, self)
             try:
                 verdicts = decide(list(cases), measuring.measure, self.limits, first=first)
+            except UsageError:
+                raise
             except TokbenchError as exc:
                 self._verdicts += _incomparable(cases, str(exc))
                 continue

@@ -29,6 +29,7 @@ from bench.config import Config, TrainEntry
 from bench.encode import is_library_failure
 from bench.environment import no_garbage_collection, peak_bytes
 from bench.errors import Refusal, TokbenchError
+from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement, Tokenizer
 from bench.plugins import TrainerPlugin
@@ -36,9 +37,6 @@ from bench.plugins import TrainerPlugin
 if TYPE_CHECKING:
     from bench.counting import Progress
     from bench.slices import Slice
-
-REPLY_SECONDS = 120
-"""A worker that says nothing for this long is ended and reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +92,8 @@ class Contest:
     seed: int
     progress: Callable[[str], None]
     training: Mapping[str, Training] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    """How long a worker may be silent: over one sample, a load, or a training."""
 
 
 def contest_of(
@@ -118,6 +118,7 @@ def contest_of(
         seed=config.run.seed,
         progress=progress.step,
         training=training,
+        limits=config.run.limits,
     )
 
 
@@ -318,6 +319,7 @@ class _Worker:
         self, lane: _Lane, contest: Contest, cases: Sequence[Case], seconds: float
     ) -> None:
         self.lane = lane
+        self._limits = contest.limits
         self._job = _Job(
             source=contest.tokenizers[lane.tokenizer],
             training=contest.training.get(lane.tokenizer),
@@ -335,24 +337,26 @@ class _Worker:
         self._process.start()
         theirs.close()
         try:
-            self._ask(self._job)
+            self._ask(self._job, self._limits.load_seconds)
         except TokbenchError as exc:
             raise _Lost(str(exc)) from exc
 
     def turn(self, case: int, number: int, *, warm_up: bool) -> list[_Lap]:
-        laps: list[_Lap] = self._ask(("turn", case, number, warm_up))
+        trains = self._job.cases[case].phase == "train"
+        seconds = self._limits.train_seconds if trains else self._limits.seconds
+        laps: list[_Lap] = self._ask(("turn", case, number, warm_up), seconds)
         return laps
 
     def end(self) -> tuple[_Lap, int]:
-        loaded, peak = self._ask(("end",))
+        loaded, peak = self._ask(("end",), self._limits.seconds)
         return loaded, peak
 
-    def _ask(self, message: object) -> Any:
+    def _ask(self, message: object, seconds: float) -> Any:
         assert self._connection is not None
         try:
             self._connection.send(message)
-            if not self._connection.poll(REPLY_SECONDS):
-                raise _Lost(f"said nothing for {REPLY_SECONDS} s while it was timed")
+            if not self._connection.poll(seconds):
+                raise _Lost(f"said nothing for {seconds:g} s while it was timed")
             answer = self._connection.recv()
         except (EOFError, OSError) as exc:
             self._process.join(timeout=2)  # the pipe closes a moment before the process is gone

@@ -112,15 +112,17 @@ def _opening(view: View, values: Values) -> str:
     pinned = ", ".join(dict.fromkeys(escape(r["params"]["reference"]) for r in ratios))
     processes = params["processes"]
     several = "processes" if processes > 1 else "process"
-    return (
-        f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. "
+    lines = [
+        f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. By "
+        "CPU time on one thread, by the wall on several and for latency.",
         f"{processes} fresh {several} of each tokenizer, {ratios[0]['n']:,} rounds in all, taken in "
-        "turns, garbage collection off. By CPU time on one thread, by the wall on several and for "
-        f"latency. In brackets the 95 % interval{_over(params)}. "
-        f"{_multiplicity(params)} ≈: not resolvable, {_why_not(params)}. "
-        "The floor is how far the pinned tokenizer was from itself in a second process. "
-        f"Measured on {escape(cpu)}: compare within this page only."
-    )
+        "turns, garbage collection off, ids without offsets.",
+        f"In brackets the 95 % interval{_over(params)}. {_multiplicity(params)}",
+        f"≈: not resolvable, {_why_not(params)}. The floor is how far the pinned tokenizer was "
+        "from itself in a second process.",
+        f"Measured on {escape(cpu)}: compare within this page only.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _over(params: Mapping[str, Any]) -> str:
@@ -208,7 +210,8 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
         rows = [[escape(p.in_words()), *(shown(found.get((n, p))) for n in names)] for p in parts]
         unit = next(iter(found.values()))["unit"]
         quartiles = ", in brackets the quartiles of the rounds" if shape.phase != "latency" else ""
-        yield folded(f"{metric} in {unit}{quartiles}", table(["text", *map(escape, names)], rows))
+        heads = [speed_name(view, name) for name in names]
+        yield folded(f"{metric} in {unit}{quartiles}", table(["text", *heads], rows))
 
 
 def _plain(row: Row | None) -> str:
@@ -269,7 +272,8 @@ def untimed(view: View) -> Iterator[str]:
     """Yield a line for each reason why something could not be timed."""
     groups: dict[str, dict[str, dict[str, None]]] = {}
     for row in view.timed_rows:
-        if row["status"] != "ok" and row["detail"]:
+        timed = row["corpus"] is not None  # rows of the suite `complexity` are of no corpus
+        if timed and row["status"] != "ok" and row["detail"]:
             part = Part(row["corpus"], row["language"], row["params"]["length"]).in_words()
             of_reason = groups.setdefault(row["detail"], {"tokenizers": {}, "places": {}})
             of_reason["tokenizers"][row["tokenizer"]] = None

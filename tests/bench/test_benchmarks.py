@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,7 +22,11 @@ from bench.errors import ResultsError
 from bench.results import load_results
 from bench.runner import RunOutcome
 
-SUITE = Path(__file__).parents[2] / "suites" / "perf" / "test_throughput.py"
+pytest.importorskip("pytest_benchmark")
+_SPEC = find_spec("suites.perf.test_throughput")
+assert _SPEC is not None
+assert _SPEC.origin is not None
+SUITE = _SPEC.origin
 CONFIG: dict[str, Any] = {
     "corpora": {"web": {"source": "files", "path": "en.jsonl", "language": "en", "id": "id"}},
     "tokenizers": {"bytes": {"type": "utf8_bytes"}, "characters": {"type": "characters"}},
@@ -54,7 +59,7 @@ def run(measure: Callable[..., RunOutcome], tmp_path_factory: pytest.TempPathFac
 def done(run: RunOutcome) -> subprocess.CompletedProcess[str]:
     """pytest on the run's own config, its JSON beside it."""
     folder = run.results.folder.parent.parent
-    command = [sys.executable, "-m", "pytest", str(SUITE), "-p", "no:cacheprovider", "-rs"]
+    command = [sys.executable, "-m", "pytest", SUITE, "-p", "no:cacheprovider", "-rs"]
     command += ["--tokbench-config", "config.yaml", "--benchmark-json", "benchmark.json"]
     return subprocess.run(
         [*command, "--rootdir", str(folder), "-c", os.devnull],

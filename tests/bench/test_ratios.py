@@ -9,7 +9,7 @@ import pytest
 
 from bench.ratios import Ratio, holm, ratio_of
 
-TRIALS = 600
+TRIALS = 400
 
 
 def logs(rng: np.random.Generator, processes: int, rounds: int, *, between: float) -> np.ndarray:

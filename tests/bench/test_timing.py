@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench import timing
 from bench.cases import Case
+from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.plugins import TrainerPlugin, find
 from bench.runner import RunOutcome
@@ -52,9 +52,8 @@ def cases(contest: Contest, **options: Any) -> list[Case]:
 
 
 @pytest.fixture
-def timed(contest: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Sample], list[Failure]]:
+def timed(contest: Any) -> tuple[list[Sample], list[Failure]]:
     """One sound tokenizer among four that are not; the text is longer than any pipe holds."""
-    monkeypatch.setattr(timing, "REPLY_SECONDS", 8)
     made = contest(
         {"first": ["boom " * 20_000], "second": ["x"]},
         sound={},
@@ -63,6 +62,7 @@ def timed(contest: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Sample], 
         hangs={"how": "hang"},
         unloadable={"where": "load", "how": "panic"},
     )
+    made = replace(made, limits=Limits(seconds=8))
     return take_turns(made, cases(made), schedule())
 
 

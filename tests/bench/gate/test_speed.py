@@ -147,6 +147,15 @@ def test_what_is_part_of_tokbench_cannot_be_timed_without_it(
     assert "its type needs tokbench" in done.stdout
 
 
+def test_a_python_that_is_not_there_is_wrong_usage(
+    quick: Callable[..., Result], tokenizer_json: dict[str, Any]
+) -> None:
+    mine = {"mine": {"type": "huggingface", "file": tokenizer_json["file"]}}
+    done = quick("base.yaml", "--base-python", "no", "--candidate-python", "no", base=mine)
+    assert done.exit_code == 2
+    assert "no: cannot be started: No such file or directory" in done.output
+
+
 def test_cells_that_the_gate_leaves_out_are_not_timed(
     quick: Callable[..., Result], tmp_path: Path
 ) -> None:
