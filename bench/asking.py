@@ -9,24 +9,25 @@ with that call made item by item; when it is lost at an item, without that item.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 from bench import heartbeat
-from bench.calls import Calls, LostItem, named
+from bench.calls import Calls, LostItem
 from bench.cells import stored_tally
+from bench.collecting import collect, failed_rows
 from bench.contents import read_contents
 from bench.counting import Progress
-from bench.encode import is_library_failure
 from bench.environment import Stopwatch, peak_bytes
 from bench.errors import ResultsError, TokbenchError
 from bench.examine import Asked, Examination
 from bench.executors import Executor
 from bench.limits import Limits
 from bench.loading import TokenizerSource
-from bench.model import Finding, Measurement, MetricSpec, Tokenizer
+from bench.model import Finding, Measurement, Tokenizer
 from bench.plugins import TokenizerSuite
 from bench.pool import Loss, Settle, TryAgain
 from bench.tally import Cell, CorpusFacts, Tallies
@@ -191,7 +192,7 @@ def ask(task: AskTask) -> AskOutcome:
                 asked=asked,
             )
             if tallies.cells:
-                reason = _collect(task.plugin.measure(examination), found)
+                reason = collect(partial(task.plugin.measure, examination), found)
     except TokbenchError:  # a tokenizer that cannot be loaded: its cells say so
         pass
     return AskOutcome(
@@ -215,31 +216,6 @@ def _tallies(counted: Counted, tokenizers: Mapping[str, Tokenizer]) -> Tallies:
         _last.clear()
         _last.append((counted, counted.tallies(tokenizers)))
     return _last[0][1]
-
-
-def _collect(
-    items: Iterable[Measurement | Finding], found: list[Measurement | Finding]
-) -> str | None:
-    """Take what a suite gives; return why it could not go on, None where it could."""
-    try:
-        for item in items:
-            heartbeat.at("between")
-            found.append(item)
-    except BaseException as exc:
-        if not is_library_failure(exc):
-            raise
-        return str(exc) if isinstance(exc, TokbenchError) else f"{named(exc)} ({_line(exc)})"
-    return None
-
-
-def _line(exc: BaseException) -> str:
-    """Return where an exception was raised, without any path."""
-    trace = exc.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "nowhere"
-    return f"{trace.tb_frame.f_globals.get('__name__', 'unknown')}, line {trace.tb_lineno}"
 
 
 def _lost(suite: str, item: LostItem, reason: str) -> Finding:
@@ -337,21 +313,9 @@ class Asking:
         answers.findings.extend(outcome.findings)
         if outcome.reason is not None:
             specs = self.suites[outcome.suite].metrics
-            answers.measurements.extend(_without_values(outcome, specs))
+            answers.measurements.extend(
+                failed_rows(outcome.suite, specs, outcome.measurements, outcome.reason, key)
+            )
             answers.findings.append(
                 Finding(kind="failure", suite=outcome.suite, tokenizer=key, message=outcome.reason)
-            )
-
-
-def _without_values(outcome: AskOutcome, specs: Sequence[MetricSpec]) -> Iterator[Measurement]:
-    """Give every metric that a suite did not come to a row all the same, with the reason."""
-    given = {m.metric.name for m in outcome.measurements}
-    for spec in specs:
-        if spec.name not in given:
-            yield Measurement(
-                metric=spec,
-                suite=outcome.suite,
-                tokenizer=outcome.keys[0],
-                status="failed",
-                detail=outcome.reason,
             )

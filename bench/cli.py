@@ -49,6 +49,10 @@ class _Group(click.Group):
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone: nothing is left to say
             ctx.exit(0)
+        except OSError as exc:
+            place = f"{exc.filename}: " if exc.filename else ""
+            message(f"error: {place}{exc.strerror or exc}")
+            ctx.exit(3)
         except Exception as exc:
             from bench.errors import TokbenchError
 

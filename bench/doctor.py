@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,18 +45,17 @@ class Finding:
 
 def examine(*, offline: bool = False) -> list[Finding]:
     """Look at everything; with `offline`, no address is asked."""
-    return [
-        *_versions(),
-        *_extras(),
-        *_shadowed(),
-        *_plugins(),
-        *_caches(),
-        *_hub(offline),
-        *_threads(),
-    ]
+    found: list[Finding] = []
+    for topic, look in _SECTIONS.items():
+        try:
+            found += look(offline=offline)
+        except Exception as exc:  # an odd machine is what this is for: the rest is looked at
+            text = f"cannot be looked at: {type(exc).__name__}: {exc}"
+            found.append(Finding(topic=topic, verdict="problem", text=text))
+    return found
 
 
-def _versions() -> Iterator[Finding]:
+def _versions(*, offline: bool) -> Iterator[Finding]:
     found = library_versions()
     shown = ", ".join(f"{name} {version}" for name, version in found.items())
     yield Finding(topic="python", verdict="ok", text=f"{sys.version.split()[0]} at {sys.prefix}")
@@ -66,7 +65,7 @@ def _versions() -> Iterator[Finding]:
         yield Finding(topic="versions", verdict="problem", text=text)
 
 
-def _extras() -> Iterator[Finding]:
+def _extras(*, offline: bool) -> Iterator[Finding]:
     for extra, modules in EXTRAS.items():
         missing = [name for name in modules if not _is_there(name)]
         if missing:
@@ -83,7 +82,7 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _shadowed() -> Iterator[Finding]:
+def _shadowed(*, offline: bool) -> Iterator[Finding]:
     """Find packages of other people that are imported in place of ours."""
     home = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
@@ -98,7 +97,7 @@ def _shadowed() -> Iterator[Finding]:
         yield Finding(topic="packages", verdict="problem", text=text)
 
 
-def _plugins() -> Iterator[Finding]:
+def _plugins(*, offline: bool) -> Iterator[Finding]:
     for kind, group in plugins.GROUPS.items():
         sound = []
         for name in plugins.names(kind):
@@ -110,35 +109,41 @@ def _plugins() -> Iterator[Finding]:
         yield Finding(topic=group, verdict="ok", text=", ".join(sound) or "none")
 
 
-def _caches() -> Iterator[Finding]:
+def _caches(*, offline: bool) -> Iterator[Finding]:
     for part in ("slices", "models"):
-        yield _folder(f"cache {part}", cache_folder(part))
+        yield _written(f"cache {part}", cache_folder(part))
     if given := os.environ.get("TIKTOKEN_CACHE_DIR"):
-        folder = Path(given)
-        readable = folder.is_dir() and os.access(folder, os.R_OK)
-        text = (
-            f"{given}: {len(list(folder.iterdir()))} files"
-            if readable
-            else f"{given}: not readable"
-        )
-        yield Finding(topic="tiktoken cache", verdict="ok" if readable else "problem", text=text)
+        yield _read("tiktoken cache", Path(given))
+    yield _read("hub cache", Path(os.environ.get("HF_HUB_CACHE") or _hub_home() / "hub"))
 
 
-def _folder(topic: str, folder: Path) -> Finding:
-    place = next((p for p in (folder, *folder.parents) if p.exists()), Path("/"))
+def _written(topic: str, folder: Path) -> Finding:
+    """Try to write where a cache is or would be."""
     try:
+        place = next(p for p in (folder, *folder.parents) if p.exists())
         with tempfile.TemporaryFile(dir=place):
             free = shutil.disk_usage(place).free / 1e9
+        used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     except OSError as exc:
-        text = f"{folder}: cannot be written: {exc.strerror}; set TOKBENCH_CACHE to another folder"
+        text = f"{folder}: cannot be used: {exc.strerror}; set TOKBENCH_CACHE to another folder"
         return Finding(topic=topic, verdict="problem", text=text)
-    used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    return Finding(
-        topic=topic, verdict="ok", text=f"{folder}: {used:.0f} MB used, {free:.0f} GB free"
-    )
+    text = f"{folder}: {used:.0f} MB used, {free:.0f} GB free"
+    return Finding(topic=topic, verdict="ok", text=text)
 
 
-def _hub(offline: bool) -> Iterator[Finding]:
+def _read(topic: str, folder: Path) -> Finding:
+    """Try to list a cache that others write."""
+    try:
+        text = f"{folder}: {len(list(folder.iterdir()))} entries"
+    except FileNotFoundError:
+        return Finding(topic=topic, verdict="note", text=f"{folder}: not there yet")
+    except OSError as exc:
+        text = f"{folder}: cannot be read: {exc.strerror}"
+        return Finding(topic=topic, verdict="problem", text=text)
+    return Finding(topic=topic, verdict="ok", text=text)
+
+
+def _hub(*, offline: bool) -> Iterator[Finding]:
     login = "a login is set" if _has_login() else "no login: gated data sets will be refused"
     yield Finding(topic="hub login", verdict="ok" if _has_login() else "note", text=login)
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
@@ -160,12 +165,29 @@ def _hub(offline: bool) -> Iterator[Finding]:
 
 
 def _has_login() -> bool:
-    home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
-    return bool(os.environ.get("HF_TOKEN")) or (home / "token").is_file()
+    try:
+        return bool(os.environ.get("HF_TOKEN")) or (_hub_home() / "token").is_file()
+    except OSError:  # nobody may read it: nor will the libraries
+        return False
 
 
-def _threads() -> Iterator[Finding]:
+def _hub_home() -> Path:
+    return Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
+
+
+def _threads(*, offline: bool) -> Iterator[Finding]:
     given = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
     text = f"{cpu_model()}, {os.cpu_count()} CPUs, {default_jobs()} jobs unless told otherwise"
     yield Finding(topic="processor", verdict="ok", text=text)
     yield Finding(topic="threads", verdict="ok", text=", ".join(given) or "no variable is set")
+
+
+_SECTIONS: Mapping[str, Callable[..., Iterator[Finding]]] = {
+    "versions": _versions,
+    "extras": _extras,
+    "packages": _shadowed,
+    "plug-ins": _plugins,
+    "caches": _caches,
+    "hub": _hub,
+    "threads": _threads,
+}

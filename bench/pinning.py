@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from bench.config import Config
 from bench.corpora import HuggingFaceCorpus
-from bench.errors import ConfigError, CorpusError, InputError
+from bench.errors import ConfigError, InputError
 from bench.hub import be_patient, why_refused
 from bench.plugins import LoadContext, TokenizerPlugin
 from bench.read_hub import BUILDERS, local_folder
@@ -66,7 +66,7 @@ def _corpora(config: Config) -> Iterator[Repository]:
 def _on_hub(entry: HuggingFaceCorpus, folder: Path) -> bool:
     try:
         return entry.path not in BUILDERS and local_folder(entry, folder) is None
-    except CorpusError:
+    except InputError:
         return False  # a folder that is not there: the run will say so
 
 

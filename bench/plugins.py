@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bench.errors import PluginError
 from bench.model import Finding, Measurement, MetricSpec, Tokenizer
+from bench.paths import looking_at, user_path
 
 if TYPE_CHECKING:
     from bench.anchoring import Check
@@ -47,8 +48,9 @@ class LoadContext:
     """Folder that relative paths in the config start from."""
 
     def resolve(self, path: str) -> Path:
-        """Return a path of the config as one that can be opened."""
-        return (self.folder / Path(path).expanduser()).resolve()
+        """Return a path of the config as one that can be opened; `InputError` where none can be."""
+        with looking_at(path):
+            return user_path(self.folder, path).resolve()
 
 
 class TokenizerPlugin(Plugin):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -115,9 +116,8 @@ class _Group:
 
     def begin(self) -> _Item:
         """Take the next task."""
-        item = self.waiting.popleft()
-        self.running.append(item.task.stage)
-        return item
+        self.running.append(self.waiting[0].task.stage)
+        return self.waiting.popleft()
 
     @property
     def seconds_left(self) -> float:
@@ -186,6 +186,7 @@ class Workers:
         """Serve one group after the other until the pool is closed."""
         worker: _Worker | None = None
         group: str | None = None
+        item: _Item | None = None
         try:
             while (found := self._next(group)) is not None:
                 if found[0] != group and worker is not None:
@@ -196,9 +197,23 @@ class Workers:
                 with self._change:
                     self._groups[group].running.remove(item.task.stage)
                     self._change.notify_all()
+        except Exception as exc:  # a fault of this module or of a task: nobody may wait for ever
+            self._give_up(exc, item)
         finally:
             if worker is not None:
                 worker.stop()
+
+    def _give_up(self, exc: Exception, item: _Item | None) -> None:
+        """Let everybody who waits know of a fault, and take no more tasks."""
+        self._closed.set()
+        with self._change:
+            waiting = [one for group in self._groups.values() for one in group.waiting]
+            for group in self._groups.values():
+                group.waiting.clear()
+            self._change.notify_all()
+        for one in [item, *waiting]:
+            if one is not None and not one.future.done():
+                one.future.set_exception(exc)
 
     def _next(self, mine: str | None) -> tuple[str, _Item] | None:
         with self._change:
@@ -238,24 +253,21 @@ class Workers:
             try:
                 worker = worker or _Worker()
                 answer = worker.ask(item.fn, task, self._closed)
+                if not isinstance(answer, Loss):
+                    if not fresh:  # its first task also paid for starting and loading
+                        group.finished += 1
+                        group.seconds += time.monotonic() - started
+                    _settle(item.future, answer)
+                    return worker
+                verdict = self._ask_what_now(name, task, answer, worker)
+                worker = None
             except Exception as exc:  # a fault of this module must not leave the future open
                 item.future.set_exception(exc)
                 if worker is not None:
                     worker.stop()
                 return None
-            if not isinstance(answer, Loss):
-                if not fresh:  # its first task also paid for starting and loading
-                    group.finished += 1
-                    group.seconds += time.monotonic() - started
-                _settle(item.future, answer)
-                return worker
-            said = worker.last_words()
-            worker.stop()
-            worker = None
-            if self._closed.is_set():
+            if verdict is None:
                 break
-            self._on_loss(f"{name}: {answer.reason}{f' ({said})' if said else ''}")
-            verdict = task.lost(answer)
             if isinstance(verdict, Settle):
                 group.hopeless = group.hopeless or verdict.hopeless
                 item.future.set_result(verdict.outcome)
@@ -263,6 +275,17 @@ class Workers:
             task = verdict.task
         item.future.cancel()
         return worker
+
+    def _ask_what_now(
+        self, name: str, task: Task, loss: Loss, worker: _Worker
+    ) -> TryAgain | Settle | None:
+        """End a lost worker and ask its task what to do; None where the pool is closed."""
+        said = worker.last_words()
+        worker.stop()
+        if self._closed.is_set():
+            return None
+        self._on_loss(f"{name}: {loss.reason}{f' ({said})' if said else ''}")
+        return task.lost(loss)
 
 
 def _settle(future: Future[Any], answer: tuple[str, Any]) -> None:
@@ -368,7 +391,11 @@ def _serve(connection: Connection, log: str) -> None:
         except (EOFError, OSError):
             return
         answer = _answer(fn, task)
-        connection.send(answer)
+        try:
+            connection.send(answer)
+        except (TypeError, ValueError, AttributeError, pickle.PicklingError) as exc:
+            answer = "died", f"its answer cannot be sent: {exc}"[:500]
+            connection.send(answer)
         if answer[0] == "died":
             os._exit(1)  # whatever state the library is in, nobody will use it
 

@@ -20,6 +20,7 @@ from typing import IO, Any, Literal, cast
 from bench.bundled import text_path
 from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
 from bench.errors import CorpusError
+from bench.paths import looking_at, user_path
 from bench.rows import Reading, Row, columns_of, matches, no_column
 
 Format = Literal["txt", "jsonl", "csv", "parquet"]
@@ -66,15 +67,22 @@ def source_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> 
 
 
 def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
-    """Return the files that a path or glob stands for, and how to call each; sorted per glob."""
-    if (exact := folder / Path(written).expanduser()).is_file():
-        return [(exact, written)]
+    """Return the files that a path or glob stands for, and how to call each; sorted per glob.
+
+    Raises `InputError` where there are none, or the system does not let one look.
+    """
+    exact = user_path(folder, written)
+    with looking_at(written):
+        if exact.is_file():
+            return [(exact, written)]
     parts = PurePosixPath(written).parts
     plain = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
-    base = folder / Path(*parts[:plain]).expanduser()
+    base = user_path(folder, str(Path(*parts[:plain])))
     if plain == len(parts):
         raise CorpusError(f"there is no file {written!r}; paths start from the config's folder")
-    matches = sorted(path for path in base.glob(str(Path(*parts[plain:]))) if path.is_file())
+    with looking_at(written):
+        found = base.glob(str(Path(*parts[plain:])))
+        matches = sorted(path for path in found if path.is_file())
     if not matches:
         raise CorpusError(f"no file matches {written!r}; paths start from the config's folder")
     shown = PurePosixPath(*parts[:plain])

@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from bench import heartbeat
 from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
-from bench.errors import CorpusError
-from bench.hub import chain, why_refused
+from bench.errors import CorpusError, InputError
+from bench.hub import HubWaitError, chain, why_refused
 from bench.languages import did_you_mean
+from bench.paths import looking_at, user_path
 from bench.read_files import expand, file_sha256, table_rows
 from bench.rows import Reading, Row, columns_of, no_column
 
@@ -46,9 +47,10 @@ def local_folder(entry: HuggingFaceCorpus, folder: Path) -> Path | None:
     """Return the folder an entry names, None for the Hub; raise where it must be one and is not."""
     if entry.path in BUILDERS:
         return None
-    path = folder / Path(entry.path).expanduser()
-    if path.is_dir():
-        return path
+    path = user_path(folder, entry.path)
+    with looking_at(entry.path):
+        if path.is_dir():
+            return path
     if entry.path.startswith((".", "/", "~")) or entry.path.count("/") > 1:
         raise CorpusError(
             f"there is no folder {entry.path!r}; paths start from the config's folder"
@@ -249,9 +251,11 @@ def _in_words(entry: HuggingFaceCorpus, key: str, folder: Path) -> Iterator[None
     """Turn what `datasets` raises into a `CorpusError` that says what to do."""
     try:
         yield
-    except (CorpusError, GeneratorExit, KeyboardInterrupt):
+    except (GeneratorExit, KeyboardInterrupt):
         raise
     except Exception as exc:
+        if isinstance(exc, InputError) and not isinstance(exc, HubWaitError):
+            raise
         message = _explain(exc, entry, key, folder)
         # The chain of causes may quote request headers: only this message goes further up.
         raise CorpusError(_tidy(message, entry, folder)) from None
@@ -344,6 +348,9 @@ def _tidy(message: str, entry: HuggingFaceCorpus, folder: Path) -> str:
     if (token := os.environ.get("HF_TOKEN")) and len(token) > 4:
         message = message.replace(token, "[token]")
     message = re.sub(r"\bhf_\w{6,}", "[token]", message)
-    for place in (str(folder.resolve()), str(folder), str(Path.home())):
+    places = [str(folder.resolve()), str(folder)]
+    with suppress(RuntimeError):  # a user without a home
+        places.append(str(Path.home()))
+    for place in places:
         message = message.replace(place + "/", "")
     return message

@@ -223,10 +223,20 @@ def _measurement_row(m: Measurement, tallies: Tallies) -> dict[str, Any]:
         "ci_low": _finite(m.ci_low),
         "ci_high": _finite(m.ci_high),
         "n": m.n,
-        "params": _PARAMS.encode(m.params),
+        "params": _params(m),
         "status": m.status,
         "detail": m.detail,
     }
+
+
+def _params(m: Measurement) -> str:
+    try:
+        return _PARAMS.encode(m.params)
+    except (TypeError, ValueError) as exc:
+        raise ResultsError(
+            f"suite {m.suite}: the params of {m.metric.name} cannot be written: {exc}; this is a "
+            "fault of the suite"
+        ) from exc
 
 
 def _finite(value: float | None) -> float | None:
@@ -245,6 +255,16 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def _data(f: Finding) -> str:
+    try:
+        return json.dumps(dict(f.data), sort_keys=True, ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError) as exc:
+        raise ResultsError(
+            f"suite {f.suite}: the data of a finding cannot be written: {exc}; this is a fault of "
+            "the suite"
+        ) from exc
+
+
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return one row per finding, sorted."""
     rows = [
@@ -256,7 +276,7 @@ def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
             "language": f.language,
             "document_id": f.document_id,
             "message": f.message,
-            "data": json.dumps(dict(f.data), sort_keys=True, ensure_ascii=True, allow_nan=False),
+            "data": _data(f),
         }
         for f in findings
     ]

@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from bench import plugins
 from bench.asking import Asking, Counted
+from bench.collecting import collect, failed_rows, what_failed
 from bench.config import Config
 from bench.contents import CONTENTS, Contents, read_contents
 from bench.counting import Counting, Progress
@@ -95,6 +97,7 @@ def _run(
     forget_tokenizers()
     measurements += answers.measurements
     findings += answers.findings
+    failed = [_failed_suite(f) for f in findings if f.kind == "failure"]
     findings += inputs.findings + inputs.notes
     findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
     findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
@@ -112,11 +115,10 @@ def _run(
         },
     )
     results = load_results(folder)
-    for path, text in render_reports(config.run.reports, results).items():
-        write_whole(folder / path, text)
-    problems = _problems(tallies, inputs.findings)
-    problems += [_failed_suite(f) for f in answers.findings if f.kind == "failure"]
-    problems += [f"{finding.tokenizer}: {finding.message}" for finding in untimed]
+    unwritten = _write_reports(config.run.reports, results)
+    problems = _problems(tallies, inputs.findings) + failed
+    problems += [f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in untimed]
+    problems += unwritten
     return RunOutcome(results=results, problems=problems)
 
 
@@ -239,15 +241,21 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
     measurements: list[Measurement] = []
     findings: list[Finding] = []
     for name, suite in config.suites.items():
-        given: list[Measurement | Finding] = []
         if isinstance(suite, CountsSuite):
-            given = list(suite.measure(tallies))
+            give = partial(suite.measure, tallies)
         elif isinstance(suite, TokenizerSuite):
-            given = list(suite.compare(tallies))
+            give = partial(suite.compare, tallies)
+        else:
+            continue
+        given: list[Measurement | Finding] = []
+        reason = collect(give, given)
         findings += [item for item in given if isinstance(item, Finding)]
         found = [item for item in given if isinstance(item, Measurement)]
         measurements += found
-        if isinstance(suite, CountsSuite):
+        if reason is not None:
+            measurements += failed_rows(name, suite.metrics, found, reason)
+            findings.append(Finding(kind="failure", suite=name, message=reason))
+        elif isinstance(suite, CountsSuite):
             measurements += _without_values(name, suite, found, tallies)
     return measurements, findings
 
@@ -310,11 +318,30 @@ def _time(
     findings: list[Finding] = []
     with watch.section("timing"):
         for suite in suites:
-            timed = suite.measure(contest)
+            try:
+                timed = suite.measure(contest)
+            except Exception as exc:
+                name = type(suite).__name__.lower()
+                findings.append(Finding(kind="failure", suite=name, message=what_failed(exc)))
+                continue
             measurements += timed.measurements
             samples += timed.samples
             findings += timed.findings
     return measurements, samples, findings
+
+
+def _write_reports(names: Iterable[str], results: Results) -> list[str]:
+    """Write each report; one that cannot be made costs itself, and the reason is returned."""
+    problems = []
+    for name in names:
+        try:
+            files = render_reports([name], results)
+        except Exception as exc:
+            problems.append(f"report {name}: {what_failed(exc)}")
+            continue
+        for path, text in files.items():
+            write_whole(results.folder / path, text)
+    return problems
 
 
 def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:

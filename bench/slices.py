@@ -21,7 +21,7 @@ from bench import read_files, read_hub, segment, slice_build
 from bench.cache import cache_folder
 from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
 from bench.environment import version_of
-from bench.errors import CorpusError, Refusal
+from bench.errors import CorpusError, InputError, Refusal
 from bench.slice_build import NoWatch, Watch
 from bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
 
@@ -77,8 +77,11 @@ def slices_folder() -> Path:
 def _named(name: str, key: str) -> Iterator[None]:
     try:
         yield
-    except CorpusError as exc:
+    except InputError as exc:
         raise CorpusError(f"corpus {name!r}, language {key!r}: {exc}") from exc.__cause__
+    except OSError as exc:  # the system took a file away between two looks
+        why = f"a file of it cannot be read: {exc.strerror or exc}"
+        raise CorpusError(f"corpus {name!r}, language {key!r}: {why}") from exc
 
 
 @contextmanager

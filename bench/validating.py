@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from bench.config import Config
 from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
 from bench.errors import InputError
+from bench.paths import looking_at, user_path
 from bench.pinning import Repository, ask_hub, repositories
 
 
@@ -52,9 +53,10 @@ def _script_of(one: Repository) -> str:
 def _local_scripts(config: Config) -> Iterator[Problem]:
     for name, entry in config.run.corpora.items():
         if isinstance(entry, HuggingFaceCorpus):
-            folder = config.folder / Path(entry.path).expanduser()
-            if (folder / f"{folder.name}.py").is_file():
-                yield _made_by_script(f"corpora.{name}", entry.path)
+            with suppress(InputError), looking_at(entry.path):
+                folder = user_path(config.folder, entry.path)
+                if (folder / f"{folder.name}.py").is_file():
+                    yield _made_by_script(f"corpora.{name}", entry.path)
 
 
 def _made_by_script(place: str, name: str) -> Problem:

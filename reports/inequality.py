@@ -139,7 +139,7 @@ def _context(view: View, corpus: str) -> Iterator[str]:
 def _context_table(
     view: View, corpus: str, length: int, pivot: str, lines: list[list[str]]
 ) -> Iterator[str]:
-    header = ["tokenizer", f"characters, {escape(pivot)}", "words"]
+    header = ["tokenizer", f"characters, {escape(pivot)}", f"words, {escape(pivot)}"]
     shared = any(line[3] != "–" for line in lines)
     if shared:
         header += ["content, median language", "content, least"]

@@ -210,7 +210,8 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
         rows = [[escape(p.in_words()), *(shown(found.get((n, p))) for n in names)] for p in parts]
         unit = next(iter(found.values()))["unit"]
         quartiles = ", in brackets the quartiles of the rounds" if shape.phase != "latency" else ""
-        yield folded(f"{metric} in {unit}{quartiles}", table(["text", *map(escape, names)], rows))
+        heads = [speed_name(view, name) for name in names]
+        yield folded(f"{metric} in {unit}{quartiles}", table(["text", *heads], rows))
 
 
 def _plain(row: Row | None) -> str:
@@ -271,7 +272,8 @@ def untimed(view: View) -> Iterator[str]:
     """Yield a line for each reason why something could not be timed."""
     groups: dict[str, dict[str, dict[str, None]]] = {}
     for row in view.timed_rows:
-        if row["status"] != "ok" and row["detail"]:
+        timed = row["corpus"] is not None  # rows of the suite `complexity` are of no corpus
+        if timed and row["status"] != "ok" and row["detail"]:
             part = Part(row["corpus"], row["language"], row["params"]["length"]).in_words()
             of_reason = groups.setdefault(row["detail"], {"tokenizers": {}, "places": {}})
             of_reason["tokenizers"][row["tokenizer"]] = None

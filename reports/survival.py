@@ -10,7 +10,7 @@ from reports.tables import crossed, folded, listed, plural, pooled
 from reports.tokens import code, code_points, shown_text
 from reports.view import Row, View, summarize
 
-MOST_WITNESSES = 40
+MOST_WITNESSES, MOST_EXCERPTS = 40, 100
 
 
 def verdicts(view: View) -> Iterator[str]:
@@ -60,7 +60,7 @@ def survival_section(view: View) -> Iterator[str]:
 
 def _of(n: int, one: str) -> str:
     first, _, rest = one.partition(" ")
-    shown = f" (the first {MOST_WITNESSES})" if n > MOST_WITNESSES else ""
+    shown = f" ({MOST_EXCERPTS} of them)" if n > MOST_EXCERPTS else ""
     return f"{plural(n, first)} {rest}{shown}"
 
 
@@ -266,6 +266,16 @@ def _fuzz(view: View) -> Iterator[str]:
     yield crossed("strings", names, categories, cell, _plain)
 
 
+def _varied(witnesses: Sequence[Row]) -> list[Row]:
+    """Return some of many witnesses: first one of each tokenizer and corpus, then the others."""
+    firsts: dict[tuple[str, str], Row] = {}
+    for witness in witnesses:
+        firsts.setdefault((witness["tokenizer"], witness["corpus"]), witness)
+    chosen = list(firsts.values())
+    chosen += [w for w in witnesses if firsts[w["tokenizer"], w["corpus"]] is not w]
+    return chosen[:MOST_EXCERPTS]
+
+
 def _excerpts(witnesses: Sequence[Row]) -> str:
     header = ["tokenizer", "corpus", "language", "document", "what happened", "before", "after"]
     rows = [
@@ -278,6 +288,6 @@ def _excerpts(witnesses: Sequence[Row]) -> str:
             escape(shown_text(str(w["data"].get("expected_excerpt", "")))),
             escape(shown_text(str(w["data"].get("got_excerpt", "")))),
         ]
-        for w in witnesses[:MOST_WITNESSES]
+        for w in _varied(witnesses)
     ]
     return table(header, rows, left=len(header))

@@ -16,7 +16,7 @@ Cell = Callable[[View, str, str, str], str]
 def by_language(view: View, corpus: str, names: Sequence[str], cell: Cell) -> str:
     """Return a table of all languages of a corpus, a column for each tokenizer."""
     rows = [
-        [escape(language), *(cell(view, name, corpus, language) for name in names)]
+        [escape(language), *(unbroken(cell(view, name, corpus, language)) for name in names)]
         for language in view.languages(corpus)
     ]
     return table(["language", *map(escape, names)], rows)
@@ -69,10 +69,19 @@ def crossed(
     """
     rows = []
     for key in keys:
-        cells = [cell(name, key) for name in names]
+        cells = [unbroken(cell(name, key)) for name in names]
         if any(one not in ("–", "") for one in cells):
             rows.append([escape(title(key)), *cells])
     return table([corner, *map(escape, names)], rows) if rows else ""
+
+
+def unbroken(cell: str) -> str:
+    """Keep a figure and its unit on one line, where a table has many columns.
+
+    >>> unbroken("12.5 %") == "12.5\u00a0%"
+    True
+    """
+    return cell.replace(" ", "\u00a0")
 
 
 def folded(title: str, body: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bench.markup import count, escape, number, percent
 from bench.markup import markdown_table as table
-from reports.tables import by_language, crossed, folded, plural, value_of
+from reports.tables import by_language, crossed, folded, plural, unbroken, value_of
 from reports.view import Row, View
 
 
@@ -50,7 +50,7 @@ def _information(view: View, corpus: str) -> Iterator[str]:
         f"{last:,} most frequent ids, or all where fewer were seen. New ids: what as much text again is expected to "
         "show, with its 95 % interval."
     )
-    header = ["tokenizer", "Shannon, bits", "Rényi, bits", "efficiency, seen", "all"]
+    header = ["tokenizer", "Shannon, bits", "Rényi, bits", "efficiency, seen", "efficiency, all"]
     header += ["Zipf exponent", "ids seen", "of the vocabulary", "new ids"]
     yield table(header, [_information_line(view, corpus, name) for name in names])
     curve = crossed(
@@ -68,8 +68,7 @@ def _information(view: View, corpus: str) -> Iterator[str]:
 def _information_line(view: View, corpus: str, name: str) -> list[str]:
     seen = view.row("vocabulary_utilization", name, corpus)
     new = view.row("expected_new_ids", name, corpus)
-    return [
-        escape(name),
+    cells = [
         number(view.value("shannon_entropy", name, corpus)),
         number(view.value("renyi_entropy", name, corpus)),
         *(
@@ -81,6 +80,7 @@ def _information_line(view: View, corpus: str, name: str) -> list[str]:
         percent(seen["value"] if seen else None),
         _new(new),
     ]
+    return [escape(name), *map(unbroken, cells)]
 
 
 def _new(row: Row | None) -> str:

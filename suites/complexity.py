@@ -151,6 +151,7 @@ class ProbeTask:
     length: int
     calls: int
     limits: Limits
+    stage: ClassVar[int] = 0
 
     @property
     def group(self) -> str:

@@ -54,6 +54,7 @@ class Overlap:
 def overlap(first: Entries, second: Entries) -> Overlap:
     """Compare two vocabularies.
 
+    >>> from bench.model import Vocabulary
     >>> a = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"b", b"c"])))
     >>> b = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"c"])))
     >>> overlap(a, b)

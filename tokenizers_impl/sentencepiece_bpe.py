@@ -24,10 +24,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Merging, Vocabulary
+from bench.model import Fingerprint, Ids, Merging
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
-from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
 from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
 
 FORMAT = "tokbench.sentencepiece_bpe.1"
@@ -76,7 +76,7 @@ def merged_with_heap(text: str, ranks: Mapping[str, int]) -> list[str]:
     return [part for part in parts if part]
 
 
-class SentencePieceBPETokenizer:
+class SentencePieceBPETokenizer(PieceTokenizer):
     """A SentencePiece-style BPE vocabulary at work; satisfies `bench.model.Tokenizer`.
 
     Pieces of one character need no rank; the others are ranked in the order given.
@@ -113,30 +113,10 @@ class SentencePieceBPETokenizer:
         self._splitter = WordSplitter(self.ranks)
         self._words = _WordCache(self)
 
-    @property
-    def byte_exact(self) -> bool:
-        """Whether token bytes add up to the text's bytes (a literal ▁ apart)."""
-        return self.pieces.byte_exact
-
-    @property
-    def prefix_space(self) -> bool:
-        """Whether a space is put before a text."""
-        return self.pieces.options.add_dummy_prefix
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The facts about every id."""
-        return self.pieces.vocabulary
-
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """What decides the ids, hashed."""
         return Fingerprint.of(**self.pieces.fingerprint_parts(), merges=list(self.ranks))
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what happens to a literal ▁."""
-        return self.pieces.notes()
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
@@ -158,17 +138,6 @@ class SentencePieceBPETokenizer:
             return None if rank is None else (rank, left + right)
 
         return Merging(entries=lambda: ((i, piece) for piece, i in learned.items()), join=join)
-
-    def encode_batch_in_pre_tokens(
-        self, texts: Sequence[str]
-    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
-        """Return the ids; a text is one pre-token, since nothing is cut before pieces are."""
-        ids = self.encode_batch(texts)
-        return ids, [[0] * len(one) for one in ids]
-
-    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
-        """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
-        return [self.pieces.decoded(one) for one in ids]
 
 
 class _WordCache(dict[str, list[int]]):
@@ -206,14 +175,10 @@ class SentencePieceBPE(TokenizerPlugin):
 
 def to_json(tokenizer: SentencePieceBPETokenizer) -> str:
     """Write tokbench's own format: options by name, then pieces in the order of ids and ranks."""
-    pieces = tokenizer.pieces
     content = {
         "format": FORMAT,
-        **pieces.options.as_mapping(),
-        "byte_fallback": pieces.byte_fallback,
-        "unknown": pieces.unknown,
-        "special_tokens": pieces.special_tokens,
-        "pieces": pieces.texts,
+        **tokenizer.pieces.settings(),
+        "pieces": tokenizer.pieces.texts,
     }
     return json.dumps(content, ensure_ascii=False, indent=1)
 
@@ -224,10 +189,7 @@ def from_json(text: str, path: Path) -> SentencePieceBPETokenizer:
     try:
         return SentencePieceBPETokenizer(
             content["pieces"],
-            unknown=content["unknown"],
-            special_tokens=content["special_tokens"],
-            byte_fallback=content["byte_fallback"],
-            options=TextOptions(**{name: content[name] for name in TextOptions().as_mapping()}),
+            **settings_of(content),
         )
     except KeyError as exc:
         raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

@@ -66,9 +66,12 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
             trace=trace,
         )
         tokenizer = SentencePieceBPETokenizer([*apart, *pieces], **self.tokenizer_options())
-        files = {"sentencepiece_bpe.json": to_json(tokenizer).encode()}
-        if self.underbar == "space":
-            files["tokenizer.json"] = bpe_tokenizer_json(tokenizer).encode()
-        if self.write_model:
-            files["tokenizer.model"] = bpe_model(tokenizer)
-        return self.saved("sentencepiece_bpe", files, folder, tokenizer.pieces, checked)
+        return self.saved(
+            "sentencepiece_bpe",
+            tokenizer,
+            folder,
+            checked,
+            own_json=to_json,
+            tokenizer_json=bpe_tokenizer_json,
+            model=bpe_model,
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from bench.errors import TokenizerError
 from bench.model import Ids, Vocabulary
@@ -77,6 +79,15 @@ class Pieces:
             byte_fallback_ids=frozenset(self.byte_ids),
         )
 
+    def settings(self) -> dict[str, Any]:
+        """Return all but the pieces, as tokbench's own JSON keeps it; see `settings_of`."""
+        return {
+            **self.options.as_mapping(),
+            "byte_fallback": self.byte_fallback,
+            "unknown": self.unknown,
+            "special_tokens": self.special_tokens,
+        }
+
     def fingerprint_parts(self) -> Mapping[str, object]:
         """Return what decides the ids, apart from scores or merges."""
         return {
@@ -133,6 +144,61 @@ class Pieces:
         for byte, index in enumerate(self.byte_ids):
             contents[index] = byte
         return contents
+
+
+def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `Pieces` takes beside its pieces, from what `Pieces.settings` gave.
+
+    Raises `KeyError` where a setting is missing.
+    """
+    return {
+        **{name: content[name] for name in ("unknown", "special_tokens", "byte_fallback")},
+        "options": TextOptions(**{name: content[name] for name in TextOptions().as_mapping()}),
+    }
+
+
+class PieceTokenizer(ABC):
+    """What all tokenizers over such pieces have in common; satisfies `bench.model.Tokenizer`.
+
+    They differ in how a text is cut into pieces, and in what beside the pieces decides that.
+    """
+
+    pieces: Pieces
+
+    @property
+    def byte_exact(self) -> bool:
+        """Whether token bytes add up to the text's bytes (a literal ▁ apart)."""
+        return self.pieces.byte_exact
+
+    @property
+    def prefix_space(self) -> bool:
+        """Whether a space is put before a text."""
+        return self.pieces.options.add_dummy_prefix
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The facts about every id."""
+        return self.pieces.vocabulary
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what happens to a literal ▁."""
+        return self.pieces.notes()
+
+    @abstractmethod
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        """Return the ids of each text."""
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the ids; a text is one pre-token, since nothing is cut before pieces are."""
+        ids = self.encode_batch(texts)
+        return ids, [[0] * len(one) for one in ids]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
+        return [self.pieces.decoded(one) for one in ids]
 
 
 def _indexed(pieces: Sequence[str], needed: Sequence[str]) -> dict[str, int]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import regex
 from pydantic import Field
 
 from bench.errors import TrainingError
 from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_pieces import PieceTokenizer
 from tokenizers_impl.sentencepiece_text import (
     LITERAL,
     SPACE,
@@ -30,6 +30,8 @@ from tokenizers_impl.sentencepiece_text import (
 from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 
 UNKNOWN = "<unk>"
+
+T = TypeVar("T", bound=PieceTokenizer)
 
 
 def count_words(
@@ -165,17 +167,25 @@ class SentencePieceStyleTrainer(TrainerPlugin):
     def saved(
         self,
         algorithm: str,
-        files: Mapping[str, bytes],
+        tokenizer: T,
         folder: Path,
-        pieces: Pieces,
         texts: TrainingTexts,
+        *,
+        own_json: Callable[[T], str],
+        tokenizer_json: Callable[[T], str],
+        model: Callable[[T], bytes],
     ) -> TrainedModel:
-        """Write the files, tokbench's own first, and describe them."""
+        """Write the files that the options ask for, each by its writer, and describe them."""
+        own = f"{algorithm}.json"
+        files = {own: own_json(tokenizer).encode()}
+        if self.underbar == "space":
+            files["tokenizer.json"] = tokenizer_json(tokenizer).encode()
+        if self.write_model:
+            files["tokenizer.model"] = model(tokenizer)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        own = next(iter(files))
-        reached = len(pieces.texts)
+        reached = len(tokenizer.pieces.texts)
         return TrainedModel(
             tokenizer={"type": algorithm, "file": own},
             vocab_size_requested=self.vocab_size,

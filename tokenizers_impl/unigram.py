@@ -1,26 +1,14 @@
 """Unigram: a vocabulary with a probability for each piece; text is cut the most probable way.
 
-Pieces are taken to be independent, so the log probability of a cut is the sum of its pieces'
-scores. The best cut is found by Viterbi's algorithm, from left to right: the best way to reach a
-position is the best way to reach an earlier one and one piece from there (Kudo 2018).
+Which way that is, `unigram_cuts.best_cut` defines. Two more rules make the ids equal to those of
+the `sentencepiece` library (0.2.3) with the same pieces: an unknown character costs ten more than
+the least probable piece, and neighbouring unknown characters are one token.
 
->>> scores = {"▁": -3.0, "▁a": -2.0, "a": -3.0, "b": -3.0, "ab": -3.5}
->>> best_cut("▁ab", scores, unknown_score=-20.0)
-[(0, 2), (2, 3)]
->>> [(score, cut) for score, cut in n_best_cuts("▁ab", scores, unknown_score=-20.0, n=2)]
-[(-5.0, [(0, 2), (2, 3)]), (-6.5, [(0, 1), (1, 3)])]
-
-Four rules make the ids equal to those of the `sentencepiece` library (0.2.3) with the same
-pieces: sums are rounded to single precision after each addition; when one falls below -100,000,
-it is subtracted from itself and from all that were begun; among equal sums the leftmost start
-wins; neighbouring unknown characters are one token. An unknown character costs ten more than the
-least probable piece.
-
-`best_cut` is the definition. `UnigramTokenizer.encode_batch` gives the same ids by words: no
-piece reaches over the space before a word, so each word's cut can be remembered. Only rounding
-couples them, since a word's sums start from the score of all the text before it; a remembered
-cut therefore carries the score up to which its lead outweighs any rounding, and beyond that the
-word is cut again from the true start.
+`UnigramTokenizer.encode_batch` gives the same ids as the definition by words: no piece reaches
+over the space before a word, so each word's cut can be remembered. Only rounding couples them,
+since a word's sums start from the score of all the text before it; a remembered cut therefore
+carries the score up to which its lead outweighs any rounding, and beyond that the word is cut
+again from the true start.
 """
 
 from __future__ import annotations
@@ -36,157 +24,31 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Vocabulary
+from bench.model import Fingerprint, Ids
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl import own_json
-from tokenizers_impl.sentencepiece_pieces import Pieces
+from tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
 from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
 from tokenizers_impl.unigram_batch import BatchCutter
+from tokenizers_impl.unigram_cuts import (
+    REBASE_AT,
+    Cut,
+    best_cut,
+    followed,
+    n_best_cuts,
+    rebase,
+    sampled_cut,
+)
 
 FORMAT = "tokbench.unigram.1"
 UNKNOWN_PENALTY = 10.0
 """How much less an unknown character scores than the least probable piece."""
 
-REBASE_AT = 100_000.0
-"""Where sums are counted anew, so that long texts keep some precision."""
-
 NO_PIECE = -math.inf
 """The score of a string that begins pieces and is none."""
 
-Cut = list[tuple[int, int]]
-"""First and one-past-last position of each piece; they join without gaps."""
 
-
-def best_cut(
-    text: str, scores: Mapping[str, float], *, unknown_score: float, start: float = 0.0
-) -> Cut:
-    """Return the most probable cut; unknown characters are pieces of their own.
-
-    `start` is the score of what comes before the text: it decides how sums are rounded.
-    """
-    longest = max(map(len, scores), default=1)
-    best = [np.float32(-np.inf)] * (len(text) + 1)
-    best[0] = np.float32(start)
-    came_from = [0] * len(best)
-    for begin in range(len(text)):
-        _rebase(best, begin, longest)
-        for end in range(begin + 1, min(begin + longest, len(text)) + 1):
-            score = scores.get(text[begin:end])
-            if score is None:
-                if end > begin + 1:
-                    continue
-                score = unknown_score
-            reached = np.float32(best[begin] + np.float32(score))
-            if reached > best[end]:
-                best[end] = reached
-                came_from[end] = begin
-    return _followed(came_from)
-
-
-def _rebase(best: list[np.float32], begin: int, longest: int) -> None:
-    """Count from here once sums have become large; those of all pieces begun so far too."""
-    base = best[begin]
-    if base < -REBASE_AT:
-        for end in range(begin, min(begin + longest, len(best))):
-            best[end] = best[end] - base  # minus infinity, not reached yet, stays so
-
-
-def _followed(came_from: Sequence[int]) -> Cut:
-    cut = []
-    end = len(came_from) - 1
-    while end > 0:
-        cut.append((came_from[end], end))
-        end = came_from[end]
-    return cut[::-1]
-
-
-def n_best_cuts(
-    text: str, scores: Mapping[str, float], *, unknown_score: float, n: int
-) -> list[tuple[float, Cut]]:
-    """Return the n most probable cuts with their scores, best first.
-
-    Each position keeps its n best ways to be reached. Among equal scores the cut whose last
-    pieces start further left comes first.
-    """
-    longest = max(map(len, scores), default=1)
-    ways: list[list[tuple[float, int, int]]] = [[(0.0, 0, 0)]]
-    for end in range(1, len(text) + 1):
-        found = [
-            (total + score, begin, rank)
-            for begin, score in _pieces_ending(text, end, scores, longest, unknown_score)
-            for rank, (total, _, _) in enumerate(ways[begin])
-        ]
-        ways.append(sorted(found, key=lambda way: (-way[0], way[1:]))[:n])
-    return [(ways[-1][rank][0], _way_back(ways, rank)) for rank in range(len(ways[-1]))]
-
-
-def _way_back(ways: list[list[tuple[float, int, int]]], rank: int) -> Cut:
-    cut: Cut = []
-    end = len(ways) - 1
-    while end:
-        _, begin, rank = ways[end][rank]
-        cut.append((begin, end))
-        end = begin
-    return cut[::-1]
-
-
-def _pieces_ending(
-    text: str, end: int, scores: Mapping[str, float], longest: int, unknown_score: float
-) -> list[tuple[int, float]]:
-    found = []
-    for begin in range(max(0, end - longest), end):
-        score = scores.get(text[begin:end])
-        if score is not None:
-            found.append((begin, score))
-        elif begin == end - 1:
-            found.append((begin, unknown_score))
-    return found
-
-
-def sampled_cut(
-    text: str,
-    scores: Mapping[str, float],
-    *,
-    unknown_score: float,
-    temperature: float,
-    draw: random.Random,
-) -> Cut:
-    """Draw a cut with probability proportional to exp(temperature * score).
-
-    The sums over all cuts are made from left to right and a cut is drawn from right to left:
-    subword regularization (Kudo 2018), whose α is the temperature here. 0 makes all cuts equally
-    likely; the larger it is, the more often the best cut comes.
-
-    >>> scores = {"a": -1.0, "b": -1.0, "ab": -2.0}  # "ab" is as probable as "a", "b"
-    >>> draw = random.Random(0)
-    >>> cuts = [sampled_cut("ab", scores, unknown_score=-9.0, temperature=1.0, draw=draw)
-    ...         for _ in range(1000)]
-    >>> 450 < sum(len(cut) == 2 for cut in cuts) < 550
-    True
-    """
-    longest = max(map(len, scores), default=1)
-    sums = [0.0]
-    ways: list[list[tuple[int, float]]] = [[]]
-    for end in range(1, len(text) + 1):
-        pieces = _pieces_ending(text, end, scores, longest, unknown_score)
-        ways.append([(b, sums[b] + temperature * score) for b, score in pieces])
-        sums.append(_log_sum_exp([total for _, total in ways[-1]]))
-    cut: Cut = []
-    end = len(text)
-    while end:
-        weights = [math.exp(total - sums[end]) for _, total in ways[end]]
-        begin = draw.choices([b for b, _ in ways[end]], weights)[0]
-        cut.append((begin, end))
-        end = begin
-    return cut[::-1]
-
-
-def _log_sum_exp(values: Sequence[float]) -> float:
-    highest = max(values)
-    return highest + math.log(sum(math.exp(v - highest) for v in values))
-
-
-class UnigramTokenizer:
+class UnigramTokenizer(PieceTokenizer):
     """A Unigram vocabulary at work; satisfies `bench.model.Tokenizer`.
 
     >>> tokenizer = UnigramTokenizer(
@@ -229,31 +91,11 @@ class UnigramTokenizer:
         self._splitter = WordSplitter(self.scores)
         self._words = _WordCache(self)
 
-    @property
-    def byte_exact(self) -> bool:
-        """Whether token bytes add up to the text's bytes (a literal ▁ apart)."""
-        return self.pieces.byte_exact
-
-    @property
-    def prefix_space(self) -> bool:
-        """Whether a space is put before a text."""
-        return self.pieces.options.add_dummy_prefix
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The facts about every id."""
-        return self.pieces.vocabulary
-
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """What decides the ids, hashed."""
         scores = [float(np.float32(score)) for score in self.all_scores]
         return Fingerprint.of(**self.pieces.fingerprint_parts(), scores=scores)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what happens to a literal ▁."""
-        return self.pieces.notes()
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
@@ -267,17 +109,6 @@ class UnigramTokenizer:
             self._words.prepare(words)
             ids += map(self._encode_words, block, words)
         return ids
-
-    def encode_batch_in_pre_tokens(
-        self, texts: Sequence[str]
-    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
-        """Return the ids; a text is one pre-token, since nothing is cut before pieces are."""
-        ids = self.encode_batch(texts)
-        return ids, [[0] * len(one) for one in ids]
-
-    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
-        """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
-        return [self.pieces.decoded(one) for one in ids]
 
     def encode_marked(self, text: str) -> list[int]:
         """Return the ids of one text that is normalized already."""
@@ -340,7 +171,7 @@ class UnigramTokenizer:
         best[0] = start
         came_from = [0] * len(best)
         for begin in range(size):
-            _rebase(best, begin, self._words.longest)
+            rebase(best, begin, self._words.longest)
             reached = best[begin]
             for end in range(begin + 1, size + 1):
                 score = get(word[begin:end])
@@ -353,7 +184,7 @@ class UnigramTokenizer:
             if get(word[begin], NO_PIECE) == NO_PIECE and reached + unknown_score > best[begin + 1]:
                 best[begin + 1] = reached + unknown_score
                 came_from[begin + 1] = begin
-        return self._raw_ids(word, _followed(came_from)), best[-1]
+        return self._raw_ids(word, followed(came_from)), best[-1]
 
     def _raw_ids(self, text: str, cut: Cut) -> list[int]:
         get, unknown = self.pieces.learned.get, self.pieces.unknown_id
@@ -525,10 +356,7 @@ def to_json(tokenizer: UnigramTokenizer) -> str:
     """Write tokbench's own format: options by name, then [piece, score] in the order of the ids."""
     content = {
         "format": FORMAT,
-        **tokenizer.pieces.options.as_mapping(),
-        "byte_fallback": tokenizer.pieces.byte_fallback,
-        "unknown": tokenizer.pieces.unknown,
-        "special_tokens": tokenizer.pieces.special_tokens,
+        **tokenizer.pieces.settings(),
         "pieces": list(zip(tokenizer.pieces.texts, tokenizer.all_scores, strict=True)),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
@@ -540,10 +368,7 @@ def from_json(text: str, path: Path) -> UnigramTokenizer:
     try:
         return UnigramTokenizer(
             [(piece, score) for piece, score in content["pieces"]],
-            unknown=content["unknown"],
-            special_tokens=content["special_tokens"],
-            byte_fallback=content["byte_fallback"],
-            options=TextOptions(**{name: content[name] for name in TextOptions().as_mapping()}),
+            **settings_of(content),
         )
     except KeyError as exc:
         raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

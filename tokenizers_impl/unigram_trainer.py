@@ -218,9 +218,12 @@ class UnigramTrainer(SentencePieceStyleTrainer):
         tokenizer = UnigramTokenizer(
             [(piece, 0.0) for piece in apart] + pieces, **self.tokenizer_options()
         )
-        files = {"unigram.json": to_json(tokenizer).encode()}
-        if self.underbar == "space":
-            files["tokenizer.json"] = unigram_tokenizer_json(tokenizer).encode()
-        if self.write_model:
-            files["tokenizer.model"] = unigram_model(tokenizer)
-        return self.saved("unigram", files, folder, tokenizer.pieces, checked)
+        return self.saved(
+            "unigram",
+            tokenizer,
+            folder,
+            checked,
+            own_json=to_json,
+            tokenizer_json=unigram_tokenizer_json,
+            model=unigram_model,
+        )

@@ -26,7 +26,10 @@ def sections() -> dict[str, str]:
     return {title: body for title, _, body in (part.partition("\n") for part in parts)}
 
 
-def test_the_page_is_what_the_data_gives(data_folder: Path) -> None:
+def test_the_page_is_what_the_data_gives(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(data_folder / "tiktoken_cache"))
     assert PAGE.read_text(encoding="utf-8") == page(SOURCE, data_folder), (
         "run `make claims DATA=folder`"
     )

@@ -37,7 +37,8 @@ def tables(markdown: str) -> list[list[list[str]]]:
         elif token.type == "tr_open":
             found[-1].append([])
         elif token.type == "inline" and token.level > 3:
-            found[-1][-1].append("".join(child.content for child in token.children))
+            text = "".join(child.content for child in token.children)
+            found[-1][-1].append(text.replace("\u00a0", " "))
     return found
 
 
