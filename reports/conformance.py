@@ -14,15 +14,19 @@ WRONG = "✗"
 WITNESSES = 3
 
 
+def not_right(view: View) -> set[str]:
+    """Return the engines that are wrong or could not be compared."""
+    return {one.engine for one in verdicts(view.results) if not one.right}
+
+
 def speed_name(view: View, tokenizer: str) -> str:
     """Return an escaped name for tables of speed, with the mark of engines that are not right."""
-    wrong = {one.engine for one in verdicts(view.results) if not one.right}
-    return f"{escape(tokenizer)} {WRONG}" if tokenizer in wrong else escape(tokenizer)
+    return f"{escape(tokenizer)} {WRONG}" if tokenizer in not_right(view) else escape(tokenizer)
 
 
 def mark_explained(view: View) -> Iterator[str]:
     """Say what the mark means, where a tokenizer has it."""
-    if not all(one.right for one in verdicts(view.results)):
+    if not_right(view):
         yield (
             f"{WRONG} does not give the ids of its reference, or was not compared with it (see "
             "Conformance): its speed is that of other work, and no reason to prefer it."
