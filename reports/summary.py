@@ -8,6 +8,7 @@ from bench.console import table
 from bench.markup import count, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
+from reports.conformance import WRONG, mark_explained, not_right
 from reports.view import TokenizerSummary, View, median_premium, summarize, verdicts
 
 
@@ -19,6 +20,7 @@ class Summary(ReportPlugin):
         view = View(results)
         parts = ["\n".join(verdicts(view))]
         parts += [_corpus(view, corpus) for corpus in view.ordered_corpora]
+        parts += mark_explained(view)
         parts.append(f"report: {results.folder / 'report.md'}")
         return {"summary.txt": "\n\n".join(parts) + "\n"}
 
@@ -35,11 +37,12 @@ def _corpus(view: View, corpus: str) -> str:
     header += ["first in", "exact", "lost"]
     timed = any(line.encode is not None for line in lines)
     header += ["encode MB/s"] if timed else []
-    rows = [_row(line, bool(pivot), timed) for line in lines]
+    marks = dict.fromkeys(not_right(view), f" {WRONG}")
+    rows = [_row(line, bool(pivot), timed, marks.get(line.tokenizer, "")) for line in lines]
     return f"{head}\n{table(header, rows, right=range(1, len(header)))}"
 
 
-def _row(line: TokenizerSummary, parallel: bool, timed: bool) -> list[str]:
+def _row(line: TokenizerSummary, parallel: bool, timed: bool, mark: str) -> list[str]:
     row = [
         line.tokenizer,
         count(line.n_entries),
@@ -55,4 +58,4 @@ def _row(line: TokenizerSummary, parallel: bool, timed: bool) -> list[str]:
         percent(line.exact),
         percent(line.lost_share),
     ]
-    return row + ([number(line.encode, 1)] if timed else [])
+    return row + ([f"{number(line.encode, 1)}{mark}"] if timed else [])
