@@ -113,7 +113,7 @@ def test_the_page_opens_with_what_each_suite_found(report: str) -> None:
         "- Every document of texts comes back exactly from ranks and again; not from lossy"
         in opening
     )
-    assert "- Nobody cuts numbers into threes from the right" in opening
+    assert "- No tokenizer cuts numbers into threes from the right" in opening
 
 
 def test_headroom_is_over_all_languages_and_its_refusal_is_said(report: str) -> None:
