@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -78,14 +78,16 @@ def compare_configs(
     """
     gate = _Gate(base, progress, executor, seed)
     theirs = _sources(candidate, progress, executor)
-    shared = [name for name in gate.sources if name in theirs]
-    if not shared:
+    if not gate.sources.keys() & theirs.keys():
         raise UsageError(
             f"{base.path} and {candidate.path} have no tokenizer under one key: "
             f"{', '.join(gate.sources)}; {', '.join(theirs)}"
         )
-    for name in shared:
-        gate.judge(name, _OneProcess(gate.sources[name], theirs[name]), gate.limits.processes)
+    for name in gate.sources:
+        if name in theirs:
+            gate.judge(name, _OneProcess(gate.sources[name], theirs[name]), gate.limits.processes)
+        else:
+            gate.cannot(name, "the candidate has no tokenizer that can be loaded under this key")
     return gate.outcome(base.path, candidate.path, {"versions": library_versions()})
 
 
@@ -113,29 +115,27 @@ def write(comparison: SpeedComparison, folder: Path) -> None:
     write_parquet(folder / "laps.parquet", comparison.table())
 
 
-class _Runner:
+class _Runner(Protocol):
     """Starts both sides afresh for one race."""
 
-    obstacle: str | None = None
-    remarks: tuple[str, ...] = ()
-
-    def accepts(self, case: Case) -> bool:
-        """Tell whether such a call can be timed in this way."""
-        raise NotImplementedError
+    one_thread_only: bool
+    obstacle: str | None
+    """Why it cannot."""
+    remarks: tuple[str, ...]
+    """What a reader of the verdicts should know."""
 
     def run(
         self, cases: Sequence[Case], workloads: Sequence[Workload] | None, rules: Rules
     ) -> Race:
         """Return the race of fresh processes."""
-        raise NotImplementedError
 
 
-class _OneProcess(_Runner):
+class _OneProcess:
     def __init__(self, base: TokenizerSource, candidate: TokenizerSource) -> None:
         self._base, self._candidate = base, candidate
-
-    def accepts(self, case: Case) -> bool:
-        return True
+        self.one_thread_only = False
+        self.obstacle: str | None = None
+        self.remarks: tuple[str, ...] = ()
 
     def run(
         self, cases: Sequence[Case], workloads: Sequence[Workload] | None, rules: Rules
@@ -151,8 +151,11 @@ class _OneProcess(_Runner):
         )
 
 
-class _TwoPythons(_Runner):
+class _TwoPythons:
     def __init__(self, source: TokenizerSource, pythons: Pythons, folder: Path) -> None:
+        self.one_thread_only = True
+        self.obstacle: str | None = None
+        self.remarks: tuple[str, ...] = ()
         self._folder = folder / source.key
         self._folder.mkdir()
         self.versions: tuple[str, str] | None = None
@@ -164,9 +167,6 @@ class _TwoPythons(_Runner):
             )
         self._base = Library(python=pythons.base, spec=spec or {})
         self._candidate = Library(python=pythons.candidate, spec=spec or {})
-
-    def accepts(self, case: Case) -> bool:
-        return case.threads == 1
 
     def run(
         self, cases: Sequence[Case], workloads: Sequence[Workload] | None, rules: Rules
@@ -188,7 +188,7 @@ class _Gate:
         self.limits = config.run.gate.speed
         self._progress = progress
         self._seed = seed
-        inputs = _inputs(config, progress, executor)
+        inputs = Inputs(config=config, progress=progress, watch=Stopwatch(), executor=executor)
         slices = inputs.slices()
         self.sources = inputs.sources(slices)
         contest = contest_of(config, slices, self.sources, progress)
@@ -201,15 +201,23 @@ class _Gate:
         self._gated = config.run.gate
         self._verdicts: list[SpeedVerdict] = []
         self._laps: list[dict[str, Any]] = []
+        for name, reason in inputs.failed_training.items():
+            self.cannot(name, reason)
+
+    def cannot(self, name: str, reason: str) -> None:
+        """Add the verdict on a tokenizer that is not there on both sides."""
+        self._verdicts.append(SpeedVerdict(cell=name, outcome="incomparable", reason=reason))
 
     def judge(self, name: str, runner: _Runner, first: int) -> None:
         """Add the verdicts on one tokenizer; threads are fixed where a process starts."""
         wanted = [case for case in self.cases if self._is_gated(name, case)]
         for threads in dict.fromkeys(case.threads for case in wanted):
             cases = {f"{name}-{c.id}": c for c in wanted if c.threads == threads}
-            if runner.obstacle or not all(map(runner.accepts, cases.values())):
-                reason = runner.obstacle or f"{threads} threads can be timed in one process only"
-                self._verdicts += _incomparable(cases, reason)
+            if threads > 1 and runner.one_thread_only:
+                self.tell(f"{name}: {threads} threads are left out: they take one process")
+                continue
+            if runner.obstacle:
+                self._verdicts += _incomparable(cases, runner.obstacle)
                 continue
             measuring = _Measuring(name, cases, runner, self)
             try:
@@ -305,12 +313,8 @@ def _incomparable(cases: Mapping[str, Case], reason: str) -> list[SpeedVerdict]:
     return [SpeedVerdict(cell=cell, outcome="incomparable", reason=reason) for cell in cases]
 
 
-def _inputs(config: Config, progress: Progress, executor: Executor) -> Inputs:
-    return Inputs(config=config, progress=progress, watch=Stopwatch(), executor=executor)
-
-
 def _sources(config: Config, progress: Progress, executor: Executor) -> dict[str, TokenizerSource]:
-    inputs = _inputs(config, progress, executor)
+    inputs = Inputs(config=config, progress=progress, watch=Stopwatch(), executor=executor)
     return inputs.sources(inputs.slices())
 
 

@@ -132,6 +132,16 @@ def test_configs_without_a_common_tokenizer_are_wrong_usage(
     assert "have no tokenizer under one key: mine; yours" in done.output
 
 
+def test_a_tokenizer_that_the_candidate_lacks_is_never_dropped(
+    quick: Callable[..., Result],
+) -> None:
+    both = {**BYTES, "gone": {"type": "characters"}}
+    done = quick("base.yaml", "new.yaml", base=both, new=BYTES)
+    assert done.exit_code == 3
+    assert "Not decided: 1 incomparable, 2 same." in done.stdout
+    assert "the candidate has no tokenizer that can be loaded under this key" in done.stdout
+
+
 def test_one_config_alone_is_wrong_usage(quick: Callable[..., Result]) -> None:
     assert quick("base.yaml", base=BYTES).exit_code == 2
     assert quick("base.yaml", "--base-python", "x", base=BYTES).exit_code == 2
