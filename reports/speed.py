@@ -75,6 +75,7 @@ def speed_section(view: View) -> Iterator[str]:
     for shape in dict.fromkeys(s for (_, _, s, _), r in values.items() if r["value"] is not None):
         yield f"### {shape.in_words().capitalize()}"
         yield _ratios(view, values, shape)
+        yield from _comparisons(values, shape)
         yield from _absolute(view, values, shape)
     yield from mark_explained(view)
     yield from _texts(values)
@@ -135,13 +136,20 @@ def _over(params: Mapping[str, Any]) -> str:
 
 
 def _multiplicity(params: Mapping[str, Any]) -> str:
-    n = params["comparisons"]
     if params["correction"] == "holm":
-        return (
-            "Intervals are pointwise; verdicts are corrected by Holm for the number of comparisons "
-            f"in their table ({n:,} in the first)."
-        )
-    return f"{n:,} comparisons in the first table, pointwise: 1 in 20 intervals misses the truth."
+        return "Intervals are pointwise; verdicts are corrected for the comparisons of their table."
+    return "All is pointwise: 1 in 20 intervals misses the truth, whatever their number."
+
+
+def _comparisons(values: Values, shape: Shape) -> Iterator[str]:
+    """Yield how many ratios the table holds, each of which could mislead."""
+    rows = (r for (m, _, s, _), r in values.items() if (m, s) == (RATIO, shape))
+    row = next((r for r in rows if r["value"] is not None), None)
+    if row is not None:
+        params = row["params"]
+        how = "verdicts corrected by Holm" if params["correction"] == "holm" else "pointwise"
+        unit = "comparison" if params["comparisons"] == 1 else "comparisons"
+        yield f"{params['comparisons']:,} {unit}, {how}."
 
 
 def _why_not(params: Mapping[str, Any]) -> str:
