@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.markup import count, escape
+from bench.markup import count, escape, percent
 from bench.markup import markdown_table as table
 from reports.speed import untimed
-from reports.tables import folded
+from reports.tables import folded, listed
 from reports.view import Row, View
 
 
@@ -30,19 +30,23 @@ def skipped_section(view: View) -> Iterator[str]:
 
 
 def _told(view: View) -> Iterator[str]:
-    """Yield refusals, and what stopped a suite that asks tokenizers."""
+    """Yield refusals, and what stopped a suite: equal messages once.
+
+    Failures of the run itself are those of its cells, and those of timing are told apart.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
     for finding in view.findings:
-        if (
-            finding["kind"] in ("refusal", "warning", "failure")
-            and finding["suite"] != "throughput"
-        ):
-            where = _where(finding) or escape(finding["suite"])
-            yield f"{where}: {escape(finding['message'])}"
+        stopped = finding["kind"] in ("warning", "failure") and finding["suite"] not in _ELSEWHERE
+        if stopped or finding["kind"] == "refusal":
+            key = finding["tokenizer"] or "", finding["message"]
+            place = " ".join(filter(None, (finding["corpus"], finding["language"])))
+            groups.setdefault(key, []).append(place or f"suite {finding['suite']}")
+    for (tokenizer, message), places in groups.items():
+        where = " on ".join(filter(None, (tokenizer, listed(places, most=3))))
+        yield f"{escape(where)}: {escape(message)}"
 
 
-def _where(finding: Row) -> str:
-    parts = (finding["tokenizer"], finding["corpus"], finding["language"])
-    return escape(", ".join(part for part in parts if part))
+_ELSEWHERE = ("run", "throughput")
 
 
 def _failed_cells(view: View) -> Iterator[str]:
@@ -58,15 +62,17 @@ def _failed_cells(view: View) -> Iterator[str]:
 
 
 def _refused_premiums(view: View) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    limit = percent(view.run["policy"]["lost_limit"], 0)
+    lost = f"more than {limit} of the text's bytes are lost, there or in the pivot"
     for row in view.rows:
         if row["status"] == "refused" and row["metric"] in ("premium", "program_premium"):
-            groups.setdefault((row["tokenizer"], row["corpus"]), []).append(row["language"])
-    for (tokenizer, corpus), languages in groups.items():
+            reason = lost if "does not survive" in row["detail"] else row["detail"]
+            groups.setdefault((row["tokenizer"], row["corpus"], reason), []).append(row["language"])
+    for (tokenizer, corpus, reason), languages in groups.items():
         yield (
             f"{escape(tokenizer)} on {escape(corpus)}: no premium for "
-            f"{escape(', '.join(languages))}: too much of the text is lost, or there is no pivot to "
-            "compare with"
+            f"{escape(', '.join(languages))}: {escape(reason)}"
         )
 
 

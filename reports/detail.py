@@ -80,7 +80,8 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
         (
             "Witnesses",
             "Each kind of loss by language, with a smallest string that shows it.",
-            ["tokenizer", "language", "document", "what happens", "text", "comes back as"],
+            ["tokenizer", "language", "document", "what happens", "text", "comes back as",
+             "documents with the kind"],
             _witnesses(view, corpus),
             6,
         ),
@@ -207,6 +208,7 @@ def _witnesses(view: View, corpus: str) -> Rows:
             escape(w["message"].split(": ")[0]),
             code(shown_text(w["data"]["text"])),
             code(shown_text(w["data"]["back"])),
+            count(w["data"]["texts"]),
         ]
         for w in found[:MOST_WITNESSES]
     ]

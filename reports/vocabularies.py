@@ -204,11 +204,11 @@ def _examples(note: Row) -> str:
 
 
 def _overlap(view: View, names: list[str]) -> Iterator[str]:
+    rows = [row for name in names for row in view.rows_at("vocabulary_overlap", name, None)]
     found: dict[tuple[str, str], Row] = {}
-    for name in names:
-        for row in view.rows_at("vocabulary_overlap", name, None):
-            pair = row["params"]["first"], row["params"]["second"]
-            found[pair] = found[pair[::-1]] = row
+    for row in rows:
+        pair = row["params"]["first"], row["params"]["second"]
+        found[pair] = found[pair[::-1]] = row
     if not found:
         return
 
@@ -222,10 +222,8 @@ def _overlap(view: View, names: list[str]) -> Iterator[str]:
         "cut alike."
     )
     yield crossed("", names, names, cell)
-    closest = max(found.values(), key=lambda row: row["value"] or 0)["params"]
-    yield (
-        f"Closest: {escape(closest['first'])} and {escape(closest['second'])}, with "
-        f"{count(closest['common'])} in common ({count(closest['moved'])} under another id), "
-        f"{count(closest['only_first'])} only in the first and {count(closest['only_second'])} "
-        "only in the second."
-    )
+    header = ["first", "second", "in common", "under another id", "only in first", "only in second"]
+    keys = ("first", "second", "common", "moved", "only_first", "only_second")
+    counts = [[row["params"][key] for key in keys] for row in rows]
+    lines = [[*map(escape, line[:2]), *map(count, line[2:])] for line in counts]
+    yield folded("Pairs in numbers", table(header, lines, left=2))

@@ -17,9 +17,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, field_validator
 
 from bench import heartbeat
+from bench.cases import Grid
 from bench.encode import Encoded, flatten
 from bench.environment import Stopwatch, no_garbage_collection
-from bench.errors import TokbenchError
+from bench.errors import TokbenchError, UsageError
 from bench.limits import Limits, parse_bytes
 from bench.loading import TokenizerSource
 from bench.model import Finding, HasSpecialTokens, Measurement, MetricSpec, Tokenizer
@@ -100,6 +101,12 @@ class Complexity(ClockSuite):
         """
         halves = (self.longest >> n for n in range(self.longest.bit_length()))
         return sorted(length for length in halves if length >= self.shortest)
+
+    def cases(self, contest: Contest) -> Grid:
+        """Raise `UsageError`: how far a family goes is known only while it is probed."""
+        raise UsageError(
+            "suites.complexity has no cases that others could time; name throughput before it"
+        )
 
     def measure(self, contest: Contest) -> Timed:
         """Probe the tokenizers one after the other; the texts of the corpora are not used."""

@@ -135,6 +135,8 @@ def test_vocabularies_are_counted(report: str) -> None:
     assert [dead[name][3] for name in ("ranks", "again", "lossy")] == ["2", "2", "–"]
     common = first(report, "Entries in common")
     assert common["ranks"][:2] == ["", "100 %"]
+    pairs = tables(section(report, "Entries in common"))[1]
+    assert pairs[1] == ["ranks", "again", "261", "0", "0", "0"]
 
 
 def test_pieces_of_a_table_are_shown_as_text(report: str) -> None:

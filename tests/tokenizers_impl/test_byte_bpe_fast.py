@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.errors import TokenizerError
-from tokenizers_impl import byte_bpe_fast
+from tokenizers_impl import byte_bpe_fast, byte_bpe_pieces, byte_bpe_seams
 from tokenizers_impl.byte_bpe import BytePairModel, encode, replay_merges
 from tokenizers_impl.byte_bpe_fast import FastEncoder
 from tokenizers_impl.byte_bpe_formats import model_from_ranks, ranks_of
@@ -75,10 +75,10 @@ def test_short_batches_give_the_same_ids(name: str, monkeypatch: pytest.MonkeyPa
 def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash that is always the same, everything is slower and nothing is different."""
 
-    def constant(low: byte_bpe_fast.Words, high: byte_bpe_fast.Words) -> byte_bpe_fast.Words:
+    def constant(low: byte_bpe_pieces.Words, high: byte_bpe_pieces.Words) -> byte_bpe_pieces.Words:
         return np.zeros_like(low)
 
-    monkeypatch.setattr(byte_bpe_fast, "_mixed", constant)
+    monkeypatch.setattr(byte_bpe_pieces, "mixed", constant)
     for model in MODELS.values():
         encoder = FastEncoder(model)
         for texts in ([TEXT[:200], TEXT[80:230][::-1]], [TEXT[40:240]]):
@@ -86,10 +86,10 @@ def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_seams_that_hash_alike_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always(self: object, words: byte_bpe_fast.Words) -> byte_bpe_fast.Bools:
+    def always(self: object, words: byte_bpe_pieces.Words) -> byte_bpe_pieces.Bools:
         return np.ones(len(words), np.bool_)
 
-    monkeypatch.setattr(byte_bpe_fast._HashSet, "may_hold", always)
+    monkeypatch.setattr(byte_bpe_seams._HashSet, "may_hold", always)
     for model in MODELS.values():
         assert ids_of(FastEncoder(model), [TEXT]) == [encode(model, TEXT)]
 

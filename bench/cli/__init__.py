@@ -1,0 +1,79 @@
+"""The command line: parse, call, render. What happens is elsewhere.
+
+Only click is imported at the top of these modules, so that `tokbench --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from bench.cli.comparing import baseline, compare, import_benchmark, speed
+from bench.cli.machine import doctor, list_
+from bench.cli.reporting import anchors, report
+from bench.cli.running import conform, pin, plan, run, schema, validate
+from bench.cli.texts import inspect, which
+from bench.cli.training import train
+
+
+class _Group(click.Group):
+    """Turns tokbench's errors into one message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from bench.console import make_safe, message
+
+        make_safe()
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except KeyboardInterrupt as exc:
+            message("interrupted; run the same command again to go on from the finished cells")
+            ctx.exit(getattr(exc, "exit_code", 130))
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader has gone: nothing is left to say
+            ctx.exit(0)
+        except OSError as exc:
+            place = f"{exc.filename}: " if exc.filename else ""
+            message(f"error: {place}{exc.strerror or exc}")
+            ctx.exit(3)
+        except Exception as exc:
+            from bench.errors import TokbenchError
+
+            if not isinstance(exc, TokbenchError):
+                raise
+            message(f"error: {exc}")
+            ctx.exit(exc.exit_code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tokbench", prog_name="tokbench")
+def main() -> None:
+    """Measure tokenizers: size, what each language pays, fidelity and speed.
+
+    Exit codes: 0 fine; 1 a gate failed; 2 wrong usage or config; 3 some cells failed.
+    """
+
+
+for command in (
+    run,
+    train,
+    plan,
+    validate,
+    pin,
+    doctor,
+    list_,
+    schema,
+    report,
+    compare,
+    import_benchmark,
+    speed,
+    baseline,
+    inspect,
+    which,
+    conform,
+    anchors,
+):
+    main.add_command(command)

@@ -1,0 +1,83 @@
+"""Commands on finished runs and published figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bench.cli.shared import AS_JSON
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
+@click.option("--metric", "metrics", multiple=True, help="For several runs: only these metrics.")
+@click.option("--output", type=click.Path(path_type=Path), help="For several runs: write there.")
+@click.option(
+    "--options",
+    type=click.Path(path_type=Path),
+    help="YAML file with the report's options, such as the prices of a cost report.",
+)
+def report(
+    runs: tuple[Path, ...],
+    name: str,
+    metrics: tuple[str, ...],
+    output: Path | None,
+    options: Path | None,
+) -> None:
+    """Write the report of a run again, from its Parquet alone; of several, print their history."""
+    from bench import plugins
+    from bench.config import load_options
+    from bench.console import result
+    from bench.results import load_results, write_whole
+
+    if len(runs) > 1:
+        history = plugins.find(plugins.HistoryPlugin, name)()
+        _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
+        return
+    kind = plugins.find(plugins.ReportPlugin, name)
+    plugin = kind() if options is None else load_options(options, kind)
+    for file, text in plugin.render(load_results(runs[0])).items():
+        write_whole(runs[0] / file, text)
+        result(str(runs[0] / file))
+
+
+def _deliver(files: Mapping[str, str], output: Path | None) -> None:
+    """Print files, or write them into a folder and print where they are."""
+    from bench.console import result
+    from bench.results import write_whole
+
+    for file, text in files.items():
+        if output is None:
+            result(text)
+        else:
+            write_whole(output / file, text)
+            result(str(output / file))
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder with the corpora, tokenizers and tables that the figures come from.",
+)
+@AS_JSON
+def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
+    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
+    from bench import anchoring
+    from bench.console import message, result, result_json
+
+    outcomes = anchoring.run(names, data, progress=message)
+    if as_json:
+        result_json([outcome.to_json() for outcome in outcomes])
+    else:
+        result(anchoring.render(outcomes))
+    sys.exit(anchoring.exit_code(outcomes))

@@ -1,0 +1,35 @@
+"""What several commands share: arguments, options, and how a config is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bench.config import Config
+
+CONFIG = click.argument("config")
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY.KEY=VALUE",
+    help="Change one value of the config.",
+)
+OFFLINE = click.option(
+    "--offline", is_flag=True, help="Never ask the Hub; use only what was downloaded before."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def load(config: str, overrides: tuple[str, ...]) -> Config:
+    """Read a config file, or a ready config by its name."""
+    from bench.bundled import config_path
+    from bench.config import load_config
+
+    path = Path(config)
+    if not path.exists() and not path.suffix and path.name == config:
+        path = config_path(config)
+    return load_config(path, overrides=overrides, shown=config)
