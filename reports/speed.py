@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -172,9 +173,12 @@ def _ratios(view: View, values: Values, shape: Shape) -> str:
         floors = [values.get((FLOOR, name, shape, part)) for name in pinned]
         shown = [number(row["value"], 3) if row else "–" for row in floors]
         rows.append([escape(part.in_words()), *cells, *shown])
-    beside = {n: by for n in names if len(pinned) > 1 and (by := _reference(values, n, shape))}
+    by = {name: _reference(values, name, shape) for name in names}
+    usual = Counter(filter(None, by.values())).most_common(1)
+    plain = {None, *(name for name, _ in usual)}
     heads = [
-        speed_name(view, n) + escape(f" (by {beside[n]})" if n in beside else "") for n in names
+        speed_name(view, n) + ("" if by[n] in plain else f" (by {escape(str(by[n]))})")
+        for n in names
     ]
     return table(["text", *heads, *(escape(f"floor of {name}") for name in pinned)], rows)
 

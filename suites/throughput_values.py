@@ -127,8 +127,9 @@ def values(
     pinned: Mapping[str, str],
 ) -> Timed:
     """Return every value of the suite, and a finding for each tokenizer that failed."""
-    kept = Samples(samples)
     failed = {(f.tokenizer, _identity(f.case)): f for f in failures}
+    # what failed in one process has no value, whatever others gave; its samples are stored
+    kept = Samples(s for s in samples if (s.tokenizer, _identity(s)) not in failed)
     measurements: list[Measurement] = []
     comparisons = list(_corrected_by_kind(_comparisons(contest, grid, kept, pinned)))
     for case in grid.cases:
