@@ -240,7 +240,7 @@ def _drift(samples: Sequence[Sample]) -> float:
     middle = rounds[len(rounds) // 2]
     halves = [
         [
-            s.wall_seconds * (1 / s.passes) / max(s.bytes or 1, 1)
+            s.wall_seconds / s.passes / max(s.bytes or 1, 1)
             for s in samples
             if (s.round < middle) is first
         ]
