@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from bench import heartbeat
 from bench.encode import is_library_failure
-from bench.errors import TokenizerError
+from bench.errors import TokenizerError, named
 from bench.markup import visible
 
 Asking = TypeVar("Asking")
@@ -135,8 +135,3 @@ def _each(call: Call[Asking, Answer], items: Sequence[Asking]) -> list[Answer | 
             return [named(exc)]
     half = len(items) // 2
     return _each(call, items[:half]) + _each(call, items[half:])
-
-
-def named(exc: BaseException) -> str:
-    """Return what an exception says, with its kind, shortened."""
-    return f"{type(exc).__name__}: {exc}"[:300]

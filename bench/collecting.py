@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bench import heartbeat
-from bench.calls import named
 from bench.encode import is_library_failure
-from bench.errors import TokbenchError
+from bench.errors import TokbenchError, named
 from bench.model import Finding, Measurement, MetricSpec
 
 Given = Measurement | Finding

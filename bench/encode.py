@@ -19,7 +19,7 @@ import numpy.typing as npt
 import xxhash
 
 from bench.environment import Stopwatch
-from bench.errors import TokenizerError
+from bench.errors import TokenizerError, named
 from bench.model import Finding, HasOffsets, HasSpecialTokens, Ids, IntArray, Span, Tokenizer
 from bench.roundtrip import judge
 from bench.slices import SliceBatch
@@ -113,7 +113,7 @@ class Counter:
             if not is_library_failure(exc):
                 raise
             if len(batch.ids) == 1:
-                return self.failed(batch, f"{type(exc).__name__}: {exc}")
+                return self.failed(batch, named(exc))
         half = len(batch.ids) // 2
         parts = (batch.part(0, half), batch.part(half, len(batch.ids)))
         return merge([self.count(part) for part in parts])

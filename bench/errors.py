@@ -19,6 +19,9 @@ libraries are mapped to these once, where the library is called, with
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 
 class TokbenchError(Exception):
     """Base of every error that tokbench raises on purpose."""
@@ -70,3 +73,16 @@ class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def named(exc: BaseException) -> str:
+    """Return the kind of a foreign exception and what it says, shortened, without the user's home.
+
+    >>> named(ValueError("cannot go on"))
+    'ValueError: cannot go on'
+    """
+    text = f"{type(exc).__name__}: {exc}"[:500]
+    with suppress(RuntimeError):  # a user without a home
+        home = str(Path.home())
+        text = text.replace(home, "~") if len(home) > 1 else text
+    return text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.encode import is_library_failure
-from bench.errors import TokbenchError, TokenizerError
+from bench.errors import TokbenchError, TokenizerError, named
 from bench.model import Tokenizer
 from bench.plugins import LoadContext, TokenizerPlugin
 
@@ -37,6 +37,4 @@ def library_failures(key: str, doing: str = "load it") -> Iterator[None]:
     except BaseException as exc:
         if not is_library_failure(exc):
             raise
-        raise TokenizerError(
-            f"tokenizer {key}: its library cannot {doing}: {type(exc).__name__}: {exc}"
-        ) from exc
+        raise TokenizerError(f"tokenizer {key}: its library cannot {doing}: {named(exc)}") from exc

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
 from bench import heartbeat
-from bench.errors import TokbenchError
+from bench.errors import TokbenchError, named
 from bench.heartbeat import Place
 from bench.limits import show_bytes
 
@@ -406,7 +406,7 @@ def _answer(fn: Callable[[Any], Any], task: Any) -> tuple[str, Any]:
     except TokbenchError as exc:
         return "raised", exc
     except BaseException as exc:  # also SystemExit of a plug-in, MemoryError and panics
-        return "died", f"{type(exc).__name__}: {exc}"[:500]
+        return "died", named(exc)
 
 
 def _end_with_parent() -> None:

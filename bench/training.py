@@ -17,7 +17,7 @@ from bench.cache import cache_folder
 from bench.config import TrainEntry
 from bench.encode import is_library_failure
 from bench.environment import library_versions
-from bench.errors import TokbenchError, TrainingError
+from bench.errors import TokbenchError, TrainingError, named
 from bench.loading import TokenizerSource
 from bench.plugins import (
     MergeTrainer,
@@ -192,9 +192,7 @@ def _run(
     except BaseException as exc:
         if not is_library_failure(exc):
             raise
-        raise TrainingError(
-            f"tokenizer {names}: training failed: {type(exc).__name__}: {exc}"
-        ) from exc
+        raise TrainingError(f"tokenizer {names}: training failed: {named(exc)}") from exc
 
 
 def _models(

@@ -4,12 +4,14 @@
 
 Each trial starts from an empty cache and an empty folder, ends the run by SIGKILL, SIGTERM or
 SIGINT at a random moment, looks at every file that is left, runs the same command again, and
-compares the exact files byte by byte. The exit code is 0 when every trial passed.
+compares the exact files byte by byte. With `--workers` it is one worker process that is killed,
+and the run must go on as if nothing had been. The exit code is 0 when every trial passed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -21,6 +23,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from streaming import family
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
@@ -58,6 +62,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", action="store_true", help="kill a worker, not the run")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="tokbench-chaos-") as name:
@@ -71,7 +76,11 @@ def main() -> int:
         for trial in range(arguments.kills):
             number = SIGNALS[trial % len(SIGNALS)]
             after = rng.uniform(0.02, 0.98) * length
-            problem = disturb(place, arguments.jobs, number, after, wanted)
+            if arguments.workers:
+                number = signal.SIGKILL
+                problem = rob(place, arguments.jobs, rng, after, wanted)
+            else:
+                problem = disturb(place, arguments.jobs, number, after, wanted)
             passed += problem is None
             say(f"{trial + 1}: {number.name} after {after:.2f} s: {problem or 'identical'}")
     say(f"{passed} of {arguments.kills} identical")
@@ -88,9 +97,7 @@ def disturb(
     place: Path, jobs: str, number: signal.Signals, after: float, wanted: dict[str, str]
 ) -> str | None:
     """Return what was wrong after a run was ended by a signal and completed, None if nothing."""
-    for folder in ("cache", "runs"):
-        shutil.rmtree(place / folder, ignore_errors=True)
-    process = begin(place, jobs)
+    process = begin_anew(place, jobs)
     try:
         process.wait(timeout=after)
     except subprocess.TimeoutExpired:
@@ -105,9 +112,37 @@ def disturb(
     if number != signal.SIGKILL and (left := list(place.rglob(".*.tmp"))):
         return f"left behind: {left}"
     finish(place, jobs)
+    return differing(place, wanted)
+
+
+def rob(
+    place: Path, jobs: str, rng: random.Random, after: float, wanted: dict[str, str]
+) -> str | None:
+    """Return what was wrong after a run lost one worker process (Linux), None if nothing."""
+    process = begin_anew(place, jobs)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=after)
+    workers = list(family(process.pid))[1:]
+    with contextlib.suppress(ProcessLookupError, IndexError):
+        os.kill(rng.choice(workers), signal.SIGKILL)
+    said = process.communicate()[1]
+    if process.returncode:
+        return f"exit code {process.returncode}: {said[-500:]}"
+    return differing(place, wanted)
+
+
+def differing(place: Path, wanted: dict[str, str]) -> str | None:
+    """Return which exact files are not as they should be, None if all are."""
     found = exact_files(place)
     differ = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
     return f"exact files differ: {', '.join(differ)}" if differ else None
+
+
+def begin_anew(place: Path, jobs: str) -> subprocess.Popen[str]:
+    """Start the run with nothing kept from before."""
+    for folder in ("cache", "runs"):
+        shutil.rmtree(place / folder, ignore_errors=True)
+    return begin(place, jobs)
 
 
 def begin(place: Path, jobs: str) -> subprocess.Popen[str]:

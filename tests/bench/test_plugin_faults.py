@@ -12,6 +12,8 @@ import pytest
 from bench.results import Results, load_results
 
 SOURCE = '''
+from pathlib import Path
+
 from bench.model import Finding, Measurement, MetricSpec
 from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 
@@ -28,6 +30,8 @@ def give(suite, fault):
     yield row(FIRST, 1)
     if fault == "raises":
         raise KeyError("nowhere")
+    if fault == "homely":
+        raise FileNotFoundError(2, "No such file or directory", str(Path.home() / "secret" / "x"))
     if fault == "nan":
         yield row(SECOND, float("nan"))
     if fault == "other":
@@ -43,7 +47,7 @@ def of(kind, name, fault):
     return type(name, (kind,), {"__module__": __name__, "__doc__": "Fails.", **body})
 
 
-for fault in ("raises", "nan", "other", "unsendable", "unwritable"):
+for fault in ("raises", "homely", "nan", "other", "unsendable", "unwritable"):
     globals()[f"counts_{fault}"] = of(CountsSuite, f"counts_{fault}", fault)
     globals()[f"asks_{fault}"] = of(TokenizerSuite, f"asks_{fault}", fault)
 
@@ -67,6 +71,7 @@ class Report(ReportPlugin):
 
 KEPT = {
     "raises": "KeyError: 'nowhere' (faulty_suites, line",
+    "homely": "FileNotFoundError: [Errno 2] No such file or directory: '~/secret/x'",
     "nan": "ValueError: second is nan, which is no number",
     "other": "TypeError: it gave a int, neither Measurement nor Finding",
 }
@@ -145,6 +150,14 @@ def test_a_clock_suite_and_a_report_cost_themselves(faulty: Any) -> None:
     assert "report broken: KeyError: 'nowhere' (faulty_suites, line" in said
     assert "times: KeyError: 'nowhere'" in said
     assert (results.folder / "report.md").exists()
+
+
+def test_no_path_of_the_user_is_told(faulty: Any) -> None:
+    said, results = faulty
+    home = str(Path.home() / "secret")
+    assert home not in said
+    for path in results.folder.rglob("*"):
+        assert path.is_dir() or home.encode() not in path.read_bytes()
 
 
 def test_the_rest_is_measured(faulty: Any) -> None:
