@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from bench.conforming import verdicts
@@ -44,6 +43,9 @@ SPECIALS = {
 }
 TIMED = ("eng_Latn", "rus_Cyrl", "arb_Arab", "hin_Deva", "tha_Thai", "zho_Hans", "python", "cpp")
 """Languages whose speed is timed; ids are compared on all."""
+
+_CELLS = "MB/s by the wall, and how often as fast as the reference by CPU time (≈: not resolvable)"
+HEADS = {"first_sight": f"Text at first sight: {_CELLS}", "repeated": f"Repeated text: {_CELLS}"}
 
 
 def main() -> int:
@@ -159,7 +161,7 @@ def table(results: Results) -> str:
     """Return verdicts, then differing documents by language, then speeds by language."""
     parts = [_verdicts(results), _differing(results)]
     for sight in ("first_sight", "repeated"):
-        parts.append(f"MB/s, {sight.replace('_', ' ')}:\n\n{_speeds(results, sight)}")
+        parts.append(f"{HEADS[sight]}\n\n{_speeds(results, sight)}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -190,22 +192,36 @@ def _differing(results: Results) -> str:
 
 
 def _speeds(results: Results, sight: str) -> str:
-    found: dict[tuple[str, str], list[float]] = {}
+    found: dict[tuple[str, str, str], tuple[dict[str, Any], Mapping[str, Any]]] = {}
     for row, params in _rows(results):
-        if row["metric"] == "encode_throughput" and row["value"] and params["text"] == sight:
-            found.setdefault((row["tokenizer"], row["language"]), []).append(row["value"])
-    tokenizers = dict.fromkeys(name for name, _ in found)
-    wrong = {one.engine for one in verdicts(results) if not one.right}
+        if params.get("text") == sight and row["value"] is not None:
+            found[row["metric"], row["tokenizer"], row["language"]] = row, params
+    engines = {one.engine: one for one in verdicts(results)}
+    wrong = {name for name, one in engines.items() if not one.right}
     rows = [
-        [f"{name} ✗" if name in wrong else name, *(_cell(found.get((name, x))) for x in TIMED)]
+        [
+            f"{name} ✗" if name in wrong else name,
+            *(
+                _cell(
+                    found.get(("encode_throughput", name, language)),
+                    found.get(("relative_speed", name, language)) if name in engines else None,
+                )
+                for language in TIMED
+            ),
+        ]
         for name in results.run["config"]["tokenizers"]
-        if name in tokenizers
     ]
     return markdown_table(["tokenizer", *TIMED], rows)
 
 
-def _cell(values: list[float] | None) -> str:
-    return f"{median(values):.1f}" if values else "–"
+def _cell(speed: Any, ratio: Any) -> str:
+    if speed is None:
+        return "–"
+    shown = f"{speed[0]['value']:.1f}"
+    if ratio is None:
+        return shown
+    unsure = "≈" if ratio[1]["verdict"] == "not resolvable" else ""
+    return f"{shown} ({unsure}{ratio[0]['value']:.1f}×)"
 
 
 if __name__ == "__main__":
