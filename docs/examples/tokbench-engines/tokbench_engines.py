@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -102,11 +102,18 @@ class BpeOpenai(TokenizerPlugin):
         return engine(
             "bpe-openai",
             self.encoding,
-            enumerate(encoding.token_byte_values()),
+            ((i, content) for i, content in enumerate(encoding.token_byte_values()) if content),
             specials,
             encode=lambda texts: [one(text) for text in texts],
             decode=lambda ids: [back(some) for some in ids],
         )
+
+
+def _known(content: Callable[[int], bytes], n_ids: int) -> Iterator[tuple[int, bytes]]:
+    """Ask for each id: `token_byte_values` of quicktok is not in the order of ids."""
+    for i in range(n_ids):
+        with suppress(KeyError):
+            yield i, content(i)
 
 
 class Quicktok(TokenizerPlugin):
@@ -130,7 +137,7 @@ class Quicktok(TokenizerPlugin):
         return engine(
             "quicktok-v1",
             self.encoding,
-            enumerate(encoding.token_byte_values()),
+            _known(encoding.decode_single_token_bytes, encoding.n_vocab),
             specials,
             encode=encode,
             decode=encoding.decode_batch,
