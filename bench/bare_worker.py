@@ -57,7 +57,7 @@ def python_facts() -> Facts:
     }
 
 
-class Sides:
+class Calls:
     """The calls of one loaded tokenizer, by name, the quickest first."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Sides:
         self.version = version
 
 
-def _tokenizers(spec: Facts) -> Sides:
+def _tokenizers(spec: Facts) -> Calls:
     import tokenizers
 
     library = tokenizers.Tokenizer.from_file(spec["file"])
@@ -84,7 +84,7 @@ def _tokenizers(spec: Facts) -> Sides:
         call = getattr(library, name, None)
         if call is not None:
             encoders[name] = _ids_of(call)
-    return Sides(
+    return Calls(
         encoders,
         lambda ids: library.decode_batch(ids, skip_special_tokens=False),
         tokenizers.__version__,
@@ -95,7 +95,7 @@ def _ids_of(call: Callable[..., Any]) -> Encode:
     return lambda texts: [one.ids for one in call(texts, add_special_tokens=False)]
 
 
-def _tiktoken(spec: Facts) -> Sides:
+def _tiktoken(spec: Facts) -> Calls:
     import tiktoken
 
     with open(spec["file"], "rb") as file:  # noqa: PTH123
@@ -115,25 +115,25 @@ def _tiktoken(spec: Facts) -> Sides:
     ordinary = encoding.encode_ordinary
     encoders["encode_ordinary"] = lambda texts: [ordinary(text) for text in texts]
     decode = encoding.decode
-    return Sides(encoders, lambda ids: [decode(one) for one in ids], _version("tiktoken"))
+    return Calls(encoders, lambda ids: [decode(one) for one in ids], _version("tiktoken"))
 
 
-def _sentencepiece(spec: Facts) -> Sides:
+def _sentencepiece(spec: Facts) -> Calls:
     import sentencepiece
 
     library = sentencepiece.SentencePieceProcessor(model_file=spec["file"])
-    return Sides(
+    return Calls(
         {"encode": lambda texts: library.encode(texts, out_type=int, num_threads=1)},
         lambda ids: library.decode(ids, num_threads=1),
         sentencepiece.__version__,
     )
 
 
-def _module(spec: Facts) -> Sides:
+def _module(spec: Facts) -> Calls:
     """Any other library: a function that returns an object with `encode_batch`, `decode_batch`."""
     module, _, name = spec["factory"].partition(":")
     tokenizer = getattr(importlib.import_module(module), name)(**spec.get("options", {}))
-    return Sides(
+    return Calls(
         {"encode_batch": tokenizer.encode_batch},
         tokenizer.decode_batch,
         _version(module.partition(".")[0]),
@@ -149,7 +149,7 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-LOADERS: dict[str, Callable[[Facts], Sides]] = {
+LOADERS: dict[str, Callable[[Facts], Calls]] = {
     "tokenizers": _tokenizers,
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,
@@ -161,18 +161,18 @@ class _Session:
     """One tokenizer, its texts, and the calls that have been prepared."""
 
     def __init__(self, spec: Facts, texts: str) -> None:
-        self.sides = LOADERS[spec["library"]](spec)
+        self.calls = LOADERS[spec["library"]](spec)
         with open(texts, encoding="utf-8") as file:  # noqa: PTH123
             self.cells: list[Facts] = json.load(file)
-        self._ready: dict[tuple[int, str, int], Callable[[], object]] = {}
+        self._prepared: dict[tuple[int, str, int], Callable[[], object]] = {}
 
     def hello(self) -> Facts:
-        facts = {**python_facts(), "version": self.sides.version}
-        return {"facts": facts, "encoders": list(self.sides.encoders)}
+        facts = {**python_facts(), "version": self.calls.version}
+        return {"facts": facts, "encoders": list(self.calls.encoders)}
 
     def ids(self, encoder: str) -> list[str]:
         return [
-            digest_of_ids(self.sides.encoders[encoder](cell["documents"])) for cell in self.cells
+            digest_of_ids(self.calls.encoders[encoder](cell["documents"])) for cell in self.cells
         ]
 
     def lap(self, cell: int, encoder: str, stride: int, passes: int) -> Facts:
@@ -181,15 +181,15 @@ class _Session:
 
     def _call(self, number: int, encoder: str, stride: int) -> Callable[[], object]:
         key = (number, encoder, stride)
-        if key not in self._ready:
+        if key not in self._prepared:
             cell = self.cells[number]
             documents = thinned(cell["documents"], stride)
-            self._ready[key] = prepared(
-                self.sides.encoders[encoder], self.sides.decode, cell, documents
+            self._prepared[key] = prepared(
+                self.calls.encoders[encoder], self.calls.decode, cell, documents
             )
             gc.collect()
             gc.freeze()  # so that a collection before each lap has little to walk
-        return self._ready[key]
+        return self._prepared[key]
 
 
 def prepared(

@@ -167,7 +167,11 @@ def _ratios(view: View, values: Values, shape: Shape) -> str:
     rows = []
     for part in parts:
         cells = [
-            _cell(values.get((RATIO, n, shape, part)), values.get((metric, n, shape, part)))
+            _cell(
+                values.get((RATIO, n, shape, part)),
+                values.get((metric, n, shape, part)),
+                pinned=n in pinned,
+            )
             for n in names
         ]
         floors = [values.get((FLOOR, name, shape, part)) for name in pinned]
@@ -191,21 +195,21 @@ def _parts(values: Values, shape: Shape) -> list[Part]:
 
 def _reference(values: Values, name: str, shape: Shape) -> str | None:
     rows = (r for (m, n, s, _), r in values.items() if (m, n, s) == (RATIO, name, shape))
-    return next((row["params"]["reference"] for row in rows), None)
+    return next((r["params"]["reference"] for r in rows if r["value"] is not None), None)
 
 
 def _has(values: Values, name: str, shape: Shape) -> bool:
     return any(n == name and s == shape for _, n, s, _ in values)
 
 
-def _cell(ratio: Row | None, speed_: Row | None) -> str:
+def _cell(ratio: Row | None, speed: Row | None, *, pinned: bool) -> str:
     if ratio is not None and ratio["value"] is not None:
         unsure = "≈ " if ratio["params"]["verdict"] == "not resolvable" else ""
         interval = f"{number(ratio['ci_low'])} to {number(ratio['ci_high'])}"
         return f"{unsure}{number(ratio['value'])} ({interval})"
-    if speed_ is not None and speed_["value"] is not None:
-        return "pinned" if ratio is None else "no ratio"
-    return speed_["status"] if speed_ is not None else "–"
+    if speed is not None and speed["value"] is not None:
+        return "pinned" if pinned else "no ratio"
+    return str(speed["status"]) if speed is not None else "–"
 
 
 def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
