@@ -120,7 +120,7 @@ def _verdict(cell: str, ratio: Ratio, again: Ratio | None, limits: SpeedLimits) 
     elif not _clear(last, limits):
         outcome = "inconclusive"
         reason = (
-            f"the interval is wider than ±{limits.width:.0%} after {last.processes} processes: "
+            f"the interval is wider than ±{limits.width * 100:g} % after {last.processes} processes: "
             "run it on a quieter machine, or allow more (gate: speed: most)"
         )
     elif again is not None:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +98,18 @@ def _command(name: str, command: click.Command) -> str:
     usage = " ".join(filter(None, ("tokbench", name, "[OPTIONS]" if options else "", arguments)))
     rows = [f"| {_option(o)} | {escape(o.help or '')}{_default(o)} |" for o in options]
     table = "\n".join(["| option | meaning |", "| :--- | :--- |", *rows]) if rows else ""
-    parts = (f"### `tokbench {name}`", f"`{usage}`", escape(command.help or ""), table)
+    parts = (f"### `tokbench {name}`", f"`{usage}`", *_paragraphs(command.help or ""), table)
     return "\n\n".join(filter(None, parts))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a docstring, each as one escaped line.
+
+    >>> list(_paragraphs("First.\\n\\n    Second, in\\n    two lines.\\n"))
+    ['First.', 'Second, in two lines.']
+    """
+    for paragraph in cleandoc(text).split("\n\n"):
+        yield escape(" ".join(paragraph.split()))
 
 
 def _argument(argument: click.Argument) -> str:

@@ -13,8 +13,9 @@ from bench.plugins import ReportPlugin
 from bench.results import Results
 from reports import inequality, pairs, probing, survival, usage, vocabularies
 from reports.closing import method_section, reproduce_section, skipped_section
-from reports.conformance import complexity, conformance
+from reports.conformance import conformance_section
 from reports.corpus_sections import corpus_sections
+from reports.growth import growth_section
 from reports.speed import speed_section
 from reports.view import View, verdicts
 
@@ -32,9 +33,9 @@ class Markdown(ReportPlugin):
             *pairs.pairs_section(view),
             *vocabularies.vocabulary_section(view),
             *probing.probe_section(view),
-            *conformance(view),
+            *conformance_section(view),
             *speed_section(view),
-            *complexity(view),
+            *growth_section(view),
             *skipped_section(view),
             *reproduce_section(view),
             *method_section(view),

@@ -41,7 +41,9 @@ def verdicts(view: View) -> Iterator[str]:
     aligned = [name for name in names if _aligned(view, name) == 1]
     alike = [name for name in names if _lowest(view, "number_consistency", name) == 1]
     who = (
-        f"{listed(aligned)} {'cuts' if len(aligned) == 1 else 'cut'}" if aligned else "Nobody cuts"
+        f"{listed(aligned)} {'cuts' if len(aligned) == 1 else 'cut'}"
+        if aligned
+        else "No tokenizer cuts"
     )
     mixed = [name for name in names if name not in alike]
     also = f"; numbers of one length are not always cut alike by {listed(mixed)}" if mixed else ""

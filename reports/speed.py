@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,6 +76,7 @@ def speed_section(view: View) -> Iterator[str]:
     for shape in dict.fromkeys(s for (_, _, s, _), r in values.items() if r["value"] is not None):
         yield f"### {shape.in_words().capitalize()}"
         yield _ratios(view, values, shape)
+        yield from _comparisons(values, shape)
         yield from _absolute(view, values, shape)
     yield from mark_explained(view)
     yield from _texts(values)
@@ -135,13 +137,20 @@ def _over(params: Mapping[str, Any]) -> str:
 
 
 def _multiplicity(params: Mapping[str, Any]) -> str:
-    n = params["comparisons"]
     if params["correction"] == "holm":
-        return (
-            "Intervals are pointwise; verdicts are corrected by Holm for the number of comparisons "
-            f"in their table ({n:,} in the first)."
-        )
-    return f"{n:,} comparisons in the first table, pointwise: 1 in 20 intervals misses the truth."
+        return "Intervals are pointwise; verdicts are corrected for the comparisons of their table."
+    return "All is pointwise: 1 in 20 intervals misses the truth, whatever their number."
+
+
+def _comparisons(values: Values, shape: Shape) -> Iterator[str]:
+    """Yield how many ratios the table holds, each of which could mislead."""
+    rows = (r for (m, _, s, _), r in values.items() if (m, s) == (RATIO, shape))
+    row = next((r for r in rows if r["value"] is not None), None)
+    if row is not None:
+        params = row["params"]
+        how = "verdicts corrected by Holm" if params["correction"] == "holm" else "pointwise"
+        unit = "comparison" if params["comparisons"] == 1 else "comparisons"
+        yield f"{params['comparisons']:,} {unit}, {how}."
 
 
 def _why_not(params: Mapping[str, Any]) -> str:
@@ -164,9 +173,12 @@ def _ratios(view: View, values: Values, shape: Shape) -> str:
         floors = [values.get((FLOOR, name, shape, part)) for name in pinned]
         shown = [number(row["value"], 3) if row else "–" for row in floors]
         rows.append([escape(part.in_words()), *cells, *shown])
-    beside = {n: by for n in names if len(pinned) > 1 and (by := _reference(values, n, shape))}
+    by = {name: _reference(values, name, shape) for name in names}
+    usual = Counter(filter(None, by.values())).most_common(1)
+    plain = {None, *(name for name, _ in usual)}
     heads = [
-        speed_name(view, n) + escape(f" (by {beside[n]})" if n in beside else "") for n in names
+        speed_name(view, n) + ("" if by[n] in plain else f" (by {escape(str(by[n]))})")
+        for n in names
     ]
     return table(["text", *heads, *(escape(f"floor of {name}") for name in pinned)], rows)
 

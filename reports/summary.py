@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from bench.console import table
 from bench.markup import count, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.view import TokenizerSummary, View, median_premium, summarize, verdicts
+from reports.conformance import WRONG, mark_explained, not_right
+from reports.view import ONE_BATCH, TokenizerSummary, View, median_premium, summarize, verdicts
 
 
 class Summary(ReportPlugin):
@@ -19,6 +20,7 @@ class Summary(ReportPlugin):
         view = View(results)
         parts = ["\n".join(verdicts(view))]
         parts += [_corpus(view, corpus) for corpus in view.ordered_corpora]
+        parts += mark_explained(view)
         parts.append(f"report: {results.folder / 'report.md'}")
         return {"summary.txt": "\n\n".join(parts) + "\n"}
 
@@ -33,13 +35,31 @@ def _corpus(view: View, corpus: str) -> str:
     if pivot:
         header += ["median premium", "highest premium"]
     header += ["first in", "exact", "lost"]
-    timed = any(line.encode is not None for line in lines)
-    header += ["encode MB/s"] if timed else []
-    rows = [_row(line, bool(pivot), timed) for line in lines]
-    return f"{head}\n{table(header, rows, right=range(1, len(header)))}"
+    pinned = _pinned(lines)
+    header += [f"encode × {pinned}"] if pinned else []
+    marks = dict.fromkeys(not_right(view), f" {WRONG}")
+    rows = [_row(line, bool(pivot), pinned, marks.get(line.tokenizer, "")) for line in lines]
+    shown = table(header, rows, right=range(1, len(header)))
+    return "\n".join([head, shown, *_floor(view, corpus, pinned)])
 
 
-def _row(line: TokenizerSummary, parallel: bool, timed: bool) -> list[str]:
+def _pinned(lines: Sequence[TokenizerSummary]) -> str | None:
+    """Return the tokenizer that the others' speed is relative to."""
+    ratios = [line.encode_ratio for line in lines if line.encode_ratio is not None]
+    return next((r["params"]["reference"] for r in ratios if r["value"] is not None), None)
+
+
+def _floor(view: View, corpus: str, pinned: str | None) -> Iterator[str]:
+    """Yield what differences in speed mean nothing."""
+    row = view.row("timing_floor", pinned, corpus, phase="encode", **ONE_BATCH)
+    if pinned and row is not None:
+        yield (
+            f"Speed: ≈ is not resolvable; {pinned} against itself came to {row['value']:.3f}, and "
+            "smaller differences mean nothing."
+        )
+
+
+def _row(line: TokenizerSummary, parallel: bool, pinned: str | None, mark: str) -> list[str]:
     row = [
         line.tokenizer,
         count(line.n_entries),
@@ -55,4 +75,13 @@ def _row(line: TokenizerSummary, parallel: bool, timed: bool) -> list[str]:
         percent(line.exact),
         percent(line.lost_share),
     ]
-    return row + ([number(line.encode, 1)] if timed else [])
+    return row + ([f"{_speed(line, pinned)}{mark}"] if pinned else [])
+
+
+def _speed(line: TokenizerSummary, pinned: str) -> str:
+    """Write how often as fast as the pinned tokenizer this one is."""
+    ratio = line.encode_ratio
+    if ratio is None or ratio["value"] is None or ratio["params"]["reference"] != pinned:
+        return "1" if line.tokenizer == pinned else "–"
+    unsure = "≈ " if ratio["params"]["verdict"] == "not resolvable" else ""
+    return f"{unsure}{number(ratio['value'])}"

@@ -23,8 +23,8 @@ def verdicts(view: View) -> Iterator[str]:
             (least, tightest), (most, loosest) = found[0], found[-1]
             other = f", {tightest} in {percent(least)}" if len(found) > 1 else ""
             yield (
-                f"With the same vocabulary and pre-tokens, {loosest} could have written {corpus} in "
-                f"{percent(most)} fewer tokens{other}."
+                f"With the same vocabulary and pre-tokens, {loosest} could have written the "
+                f"sample of {corpus} in {percent(most)} fewer tokens{other}."
             )
 
 

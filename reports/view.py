@@ -200,7 +200,8 @@ class TokenizerSummary(NamedTuple):
     unk_rate: float | None
     lost_share: float | None
     worst_lost: tuple[str, float] | None
-    encode: float | None
+    encode_ratio: Row | None
+    """Speed in one batch of repeated text, relative to the pinned tokenizer; None for that one."""
 
 
 def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
@@ -237,7 +238,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
         lost_share=_pooled_bytes(view, corpus, tokenizer, lost),
         worst_lost=worst if worst and worst[1] > 0 else None,
-        encode=view.value("encode_throughput", tokenizer, corpus, **ONE_BATCH),
+        encode_ratio=view.row("relative_speed", tokenizer, corpus, phase="encode", **ONE_BATCH),
     )
 
 

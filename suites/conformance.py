@@ -18,7 +18,16 @@ from itertools import groupby
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from bench.errors import TokenizerError
 from bench.examine import Examination
@@ -66,10 +75,22 @@ class Engine(BaseModel):
     n_ids: int | None = Field(default=None, ge=1)
     """Highest id + 1 of the engine, where it is known to be another than the reference's."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        """Let the name of the reference stand for an engine without further options."""
+        return {"reference": value} if isinstance(value, str) else value
+
     @field_validator("expected")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return known_explanations(names)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
 
 
 class Conformance(TokenizerSuite):
@@ -81,14 +102,6 @@ class Conformance(TokenizerSuite):
     code_points: bool = True
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (NONCONFORMING,)
-
-    @field_validator("engines", mode="before")
-    @classmethod
-    def _by_name(cls, engines: Any) -> Any:
-        """Let the name of the reference stand for an engine without further options."""
-        if not isinstance(engines, Mapping):
-            return engines
-        return {k: {"reference": v} if isinstance(v, str) else v for k, v in engines.items()}
 
     def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Return each engine with its reference."""

@@ -127,8 +127,9 @@ def values(
     pinned: Mapping[str, str],
 ) -> Timed:
     """Return every value of the suite, and a finding for each tokenizer that failed."""
-    kept = Samples(samples)
     failed = {(f.tokenizer, _identity(f.case)): f for f in failures}
+    # what failed in one process has no value, whatever others gave; its samples are stored
+    kept = Samples(s for s in samples if (s.tokenizer, _identity(s)) not in failed)
     measurements: list[Measurement] = []
     comparisons = list(_corrected_by_kind(_comparisons(contest, grid, kept, pinned)))
     for case in grid.cases:
@@ -239,7 +240,7 @@ def _drift(samples: Sequence[Sample]) -> float:
     middle = rounds[len(rounds) // 2]
     halves = [
         [
-            s.wall_seconds * (1 / s.passes) / max(s.bytes or 1, 1)
+            s.wall_seconds / s.passes / max(s.bytes or 1, 1)
             for s in samples
             if (s.round < middle) is first
         ]

@@ -181,7 +181,7 @@ def test_the_report_marks_the_speed_of_engines_that_are_not_right(measure: Measu
             "fidelity": {},
             "throughput": {"rounds": 6, "processes": 1},
         },
-        "reports": ["markdown"],
+        "reports": ["markdown", "summary"],
     }
     folder = measure(config, {"texts.jsonl": TEXTS}).results.folder
     report = (folder / "report.md").read_text(encoding="utf-8")
@@ -196,6 +196,10 @@ def test_the_report_marks_the_speed_of_engines_that_are_not_right(measure: Measu
         assert "| splits ✗ |" in heads
         assert heads.count("✗") == 1
     assert "its speed is that of other work" in speed
+    summary = (folder / "summary.txt").read_text(encoding="utf-8").splitlines()
+    ends = {line.split()[0]: line.split()[-1] for line in summary if line[:5] in ("same ", "split")}
+    assert ends["splits"] == "✗"
+    assert ends["same"] != "✗"
 
 
 def test_the_verdicts_decide_the_exit_code(results: Results) -> None:

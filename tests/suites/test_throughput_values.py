@@ -170,6 +170,15 @@ def test_a_pinned_tokenizer_that_was_not_timed_leaves_no_ratio_and_says_so() -> 
     assert [f.message for f in timed.findings] == ["not timed: its process ended"]
 
 
+def test_what_failed_in_one_process_has_no_value_from_the_others() -> None:
+    failure = Failure(tokenizer="other", case=CASE, reason="its process ended")
+    timed = measured(samples(twice_as_fast), failures=[failure])
+    assert row(timed, "encode_throughput", "other").status == "failed"
+    ratios = [m.tokenizer for m in timed.measurements if m.metric.name == "relative_speed"]
+    assert ratios == ["third"]
+    assert len(timed.samples) == len(samples(twice_as_fast))
+
+
 def test_latency_is_percentiles_over_calls() -> None:
     case = Case(corpus="web", phase="latency", call="single", length="to_9", blocks=(("a", "b"),))
     calls = [

@@ -84,6 +84,7 @@ def config(data: Path) -> dict[str, Any]:
             "throughput": {
                 "by": "language",
                 "languages": [*TIMED],
+                "phases": ["encode"],
                 "texts": ["first_sight", "repeated"],
                 "references": {key: key.partition(".")[2] for key in engines},
                 "max_bytes": 200_000,
