@@ -34,7 +34,7 @@ tokenizers:
 def test_open_revisions_are_found(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(CONFIG, encoding="utf-8")
     found = unpinned(load_config(tmp_path / "c.yaml"))
-    assert [(one.place[1], one.repository, one.kind, one.revision) for one in found] == [
+    assert [(one.place[1], one.name, one.kind, one.revision) for one in found] == [
         ("flores", "owner/texts", "dataset", None),
         ("one", "owner/one", "model", None),
         ("two", "owner/two", "model", "main"),

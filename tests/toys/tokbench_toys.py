@@ -195,10 +195,13 @@ class Failing(Greedy):
             fail(self.how)
         return texts
 
-    def pre_tokens(self, texts: Sequence[str]) -> Sequence[Sequence[bytes]]:
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
         if self.where == "pre_tokens" and any(self.word in text for text in texts):
             fail(self.how)
-        return [[word.encode() for word in text.split(" ")] for text in texts]
+        ids = Greedy.encode_batch(self, texts)
+        return ids, [[0] * len(one) for one in ids]
 
 
 @dataclass(frozen=True, kw_only=True)
