@@ -256,7 +256,8 @@ def _warm(tokenizer: Tokenizer) -> Tokenizer:
     """Compute the look-up tables over the vocabulary, which are part of loading."""
     vocabulary = tokenizer.vocabulary
     _ = vocabulary.byte_lengths, vocabulary.is_partial_character, vocabulary.is_unknown
-    _ = facts_of(tokenizer), tokenizer.prefix_space
+    _ = vocabulary.is_byte_fallback, facts_of(tokenizer)
+    _ = tokenizer.prefix_space and vocabulary.starts_with_space
     return tokenizer
 
 

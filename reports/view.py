@@ -49,6 +49,13 @@ class View:
         return rows + self.timed_rows
 
     @cached_property
+    def measured(self) -> frozenset[tuple[str, str]]:
+        """Tokenizers and corpora that have a value together."""
+        return frozenset(
+            (row["tokenizer"], row["corpus"]) for row in self.rows if row["value"] is not None
+        )
+
+    @cached_property
     def timed_rows(self) -> list[Row]:
         """Noisy measurements; `params` is parsed."""
         rows: list[Row] = self.results.throughput.to_pylist()
@@ -207,7 +214,7 @@ class TokenizerSummary(NamedTuple):
 def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
     """Return the summaries of a corpus, best first: most languages ranked first, fewest tokens."""
     lines = [_summary(view, corpus, name) for name in view.tokenizers]
-    lines = [line for line in lines if line.exact is not None or line.tokens is not None]
+    lines = [line for line in lines if (line.tokenizer, corpus) in view.measured]
     return sorted(
         lines, key=lambda s: (s.ranked_in == 0, -s.first_in, s.tokens or 1 << 62, s.tokenizer)
     )
