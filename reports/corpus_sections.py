@@ -25,6 +25,16 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
     yield _by_tokenizer(view, corpus, lines)
     yield from _notes_to_table(view, corpus, lines)
     names = [line.tokenizer for line in lines]
+    yield from _sizes(view, corpus, names)
+    yield from _other_ratios(view, corpus, names)
+    yield from _per_character(view, corpus, names)
+    yield from _premiums(view, corpus, names)
+    yield from _words(view, corpus, names)
+
+
+def _sizes(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    if not any(list(view.values("bytes_per_token", name, corpus)) for name in names):
+        return
     yield "### Bytes per token"
     yield (
         "Higher is better. Read along a row: it compares tokenizers within a language, never "
@@ -35,10 +45,6 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
         "95 % intervals of bytes per token",
         by_language(view, corpus, names, interval_of("bytes_per_token")),
     )
-    yield from _other_ratios(view, corpus, names)
-    yield from _per_character(view, corpus, names)
-    yield from _premiums(view, corpus, names)
-    yield from _words(view, corpus, names)
 
 
 def _about(view: View, corpus: str) -> str:
