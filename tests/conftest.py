@@ -106,6 +106,13 @@ def toys() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def toys_known() -> Iterator[None]:
+    """Make the toy tokenizers known for all tests of a module."""
+    with toys_installed():
+        yield
+
+
 class Listener:
     """Hears what a run tells, and prints nothing."""
 

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,6 @@ LOST = [fault for fault in FAULTS if fault not in ("raise", "panic")]
 """Faults that cost a process; the others only raise."""
 
 Run = Callable[..., tuple[Any, Results]]
-
-
-@pytest.fixture(scope="module")
-def toys_known() -> Iterator[None]:
-    from conftest import toys_installed
-
-    with toys_installed():
-        yield
 
 
 @pytest.fixture(scope="module")
