@@ -46,7 +46,7 @@ def survival_section(view: View) -> Iterator[str]:
     yield "## Does the text survive?"
     yield (
         "Exact: decode(encode(text)) equals the text. Normalized: equal after NFC and after "
-        "trimming and collapsing white space. Lossy: all else."
+        "trimming and collapsing white space, with no unknown token. Lossy: all else."
     )
     header = ["tokenizer", "corpus", "exact", "normalized", "lossy", "UNK", "bytes lost"]
     header += ["lost to", "byte fallback", "partial characters"]

@@ -206,7 +206,6 @@ class TokenizerSummary(NamedTuple):
     exact: float | None
     unk_rate: float | None
     lost_share: float | None
-    worst_lost: tuple[str, float] | None
     encode_ratio: Row | None
     """Speed in one batch of repeated text, relative to the pinned tokenizer; None for that one."""
 
@@ -227,7 +226,6 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
     premiums = {k: v for k, v in view.values(metric, tokenizer, corpus) if k != pivot}
     ranks = dict(view.values("rank", tokenizer, corpus))
     lost = dict(view.values("lost_byte_share", tokenizer, corpus))
-    worst = max(lost.items(), key=lambda item: item[1], default=None)
     return TokenizerSummary(
         tokenizer=tokenizer,
         n_entries=view.run["tokenizers"][tokenizer]["n_entries"],
@@ -244,7 +242,6 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         exact=_weighted(view, corpus, tokenizer),
         unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
         lost_share=_pooled_bytes(view, corpus, tokenizer, lost),
-        worst_lost=worst if worst and worst[1] > 0 else None,
         encode_ratio=view.row("relative_speed", tokenizer, corpus, phase="encode", **ONE_BATCH),
     )
 

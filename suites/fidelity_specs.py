@@ -9,7 +9,8 @@ ROUND_TRIP_SHARE = MetricSpec(
     unit="share",
     direction="none",
     definition="Share of documents whose round trip is exact (decode(encode(text)) equals the "
-    "text), normalized (equal after NFC and after trimming and collapsing white space) or lossy; "
+    "text), normalized (equal after NFC and after trimming and collapsing white space, with no "
+    "unknown token) or lossy; "
     "the class is in params.",
     formula="documents of the class ÷ documents",
     source="Kudo and Richardson, SentencePiece, EMNLP 2018, for lossless tokenization; NFC is "

@@ -82,6 +82,13 @@ def test_a_round_trip_has_a_class(before: str, after: str, kind: str) -> None:
     assert ROUND_TRIP[classify(before, after)] == kind
 
 
+def test_what_stands_for_an_unknown_token_is_no_round_trip_though_it_may_look_like_one() -> None:
+    before, after = "a \u2047", "a  \u2047 "  # SentencePiece writes this for unknown tokens
+    assert ROUND_TRIP[classify(before, after)] == "normalized"
+    assert ROUND_TRIP[classify(before, after, unknown=True)] == "lossy"
+    assert ROUND_TRIP[classify(before, before, unknown=True)] == "exact"
+
+
 @pytest.mark.parametrize(
     ("text", "change", "expected"),
     [
