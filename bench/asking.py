@@ -120,7 +120,7 @@ class AskTask:
         """Resident bytes above which the worker is ended."""
         return self.limits.memory
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[AskTask] | Settle:
         """Go on without the item that cost a worker; find it first if need be."""
         match loss.place:
             case ("call", _, int(call)) if len(self.careful) < 2 * self.limits.lost_documents:

@@ -1,12 +1,13 @@
-"""Cells on their way through an executor: cut into parts, sent off, put together again.
+"""Cells on their way through an executor: cut into parts, sent off in portions, put together.
 
-Parts may finish in any order; what comes out does not depend on it.
+Portions may finish in any order; what comes out does not depend on it.
 """
 
 from __future__ import annotations
 
+import itertools
 import queue
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +17,10 @@ from bench.cells import stored_tally
 from bench.environment import Stopwatch
 from bench.executors import Executor
 from bench.plan import Plan
+from bench.portions import count_portion, portions_of
 from bench.results import cell_path
 from bench.tally import Cell, CellKey, TokenizerFacts
-from bench.worker import CellOutcome, CellTask, count_cell, judged, parts_of
+from bench.worker import CellOutcome, CellTask, judged, parts_of
 
 
 class Progress(Protocol):
@@ -46,20 +48,22 @@ class Counting:
     """Highest resident memory of the processes that each tokenizer was counted in."""
     _waiting: dict[CellKey, list[CellTask]] = field(default_factory=dict)
     _outcomes: dict[CellKey, dict[Path, CellOutcome]] = field(default_factory=dict)
-    _finished: queue.SimpleQueue[Future[CellOutcome]] = field(default_factory=queue.SimpleQueue)
+    _finished: queue.SimpleQueue[Future[list[CellOutcome]]] = field(
+        default_factory=queue.SimpleQueue
+    )
 
     def path_of(self, key: CellKey) -> Path:
         """Return the file that holds a cell's counts."""
         return cell_path(self.folder, key)
 
-    def begin(self, task: CellTask) -> None:
-        """Send a cell off, and take in whatever has finished meanwhile."""
-        with self.watch.section("corpus"):  # how many batches there are is read from the slice
-            parts = parts_of(task)
-        self._waiting[task.key] = parts
-        self._outcomes[task.key] = {}
-        for part in parts:
-            self.executor.submit(count_cell, part).add_done_callback(self._finished.put)
+    def begin(self, tasks: Iterable[CellTask]) -> None:
+        """Send the cells of a tokenizer off, and take in whatever has finished meanwhile."""
+        with self.watch.section("corpus"):  # how many batches there are is read from the slices
+            parts = {task.key: parts_of(task) for task in tasks}
+        self._waiting |= parts
+        self._outcomes |= {key: {} for key in parts}
+        for portion in portions_of(itertools.chain.from_iterable(parts.values())):
+            self.executor.submit(count_portion, portion).add_done_callback(self._finished.put)
         while not self._finished.empty():
             self._take(self._finished.get())
 
@@ -73,8 +77,11 @@ class Counting:
             self._take(self._finished.get())
         return {key: self.cells[key] for key in self.plan.cells}
 
-    def _take(self, future: Future[CellOutcome]) -> None:
-        outcome = future.result()
+    def _take(self, future: Future[list[CellOutcome]]) -> None:
+        for outcome in future.result():
+            self._take_one(outcome)
+
+    def _take_one(self, outcome: CellOutcome) -> None:
         key = outcome.key
         self.watch.take(outcome.seconds, process=outcome.process)
         peak = max(self.peak_bytes.get(key.tokenizer, 0), outcome.peak_bytes)

@@ -7,14 +7,16 @@ ended, and the place it named last tells what it was lost at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 Place = tuple[str | int, ...]
-"""Such as ``("load",)``, ``("batch", 3)`` or ``("row", 3, 17)``."""
+"""Such as ``("load",)``, ``("batch", 3)`` or ``("cell", 0, "row", 3, 17)``."""
 
 Listener = Callable[[Place, float | None], None]
 
 _listeners: list[Listener] = []
+_outer: list[str | int] = []
 
 
 def at(*place: str | int, seconds: float | None = None) -> None:
@@ -23,7 +25,18 @@ def at(*place: str | int, seconds: float | None = None) -> None:
     None stands for as many as were said the last time.
     """
     for listener in _listeners:
-        listener(place, seconds)
+        listener((*_outer, *place), seconds)
+
+
+@contextmanager
+def within(*place: str | int) -> Iterator[None]:
+    """Put a place before all that are said inside the block."""
+    before = len(_outer)
+    _outer.extend(place)
+    try:
+        yield
+    finally:
+        del _outer[before:]
 
 
 def listen(listener: Listener) -> None:

@@ -38,7 +38,7 @@ class LookTask:
         """Resident bytes above which the worker is ended."""
         return self.config.run.limits.memory
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[LookTask] | Settle:
         """Try once more where the process was ended, else leave the tokenizer out."""
         if loss.kind == "died" and not self.tries:
             return TryAgain(task=replace(self, tries=1))

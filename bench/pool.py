@@ -15,6 +15,8 @@ more careful form, or settle for an outcome without numbers.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import multiprocessing
 import os
 import pickle
@@ -30,7 +32,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from bench import heartbeat
 from bench.errors import TokbenchError, named
@@ -42,6 +44,9 @@ START_SECONDS = 300.0
 
 POLL_SECONDS = 0.05
 """Between two looks at a worker's clock and memory."""
+
+WORD_BYTES = 1024
+"""For the longest word about where a worker is."""
 
 WORTH_HELPING_SECONDS = 4.0
 """Work that must be left in a group, by its own pace so far, before another worker joins it."""
@@ -56,11 +61,14 @@ class Loss:
     reason: str
 
 
+T_co = TypeVar("T_co", covariant=True)
+
+
 @dataclass(frozen=True, kw_only=True)
-class TryAgain:
+class TryAgain(Generic[T_co]):
     """The answer to a loss: run this task in its place."""
 
-    task: Task
+    task: T_co
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +95,7 @@ class Task(Protocol):
     def memory(self) -> int:
         """Resident bytes above which its worker is ended."""
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[Task] | Settle:
         """Say what to do when the worker was lost."""
 
     def hopeless(self, reason: str) -> Any:
@@ -278,7 +286,7 @@ class Workers:
 
     def _ask_what_now(
         self, name: str, task: Task, loss: Loss, worker: _Worker
-    ) -> TryAgain | Settle | None:
+    ) -> TryAgain[Task] | Settle | None:
         """End a lost worker and ask its task what to do; None where the pool is closed."""
         said = worker.last_words()
         worker.stop()
@@ -302,10 +310,12 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
+        self._said = context.RawArray("c", WORD_BYTES)
         handle, log = tempfile.mkstemp(prefix="tokbench-worker-", suffix=".log")
         os.close(handle)
         self._log = Path(log)
-        self._process: Any = context.Process(target=_serve, args=(theirs, log), daemon=True)
+        arguments = theirs, self._said, log
+        self._process: Any = context.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -313,31 +323,25 @@ class _Worker:
         self, fn: Callable[[Any], Any], task: Task, closed: threading.Event
     ) -> tuple[str, Any] | Loss:
         """Let the process run a task; return its answer, or how the process was lost."""
-        place: Place = ("start",)
-        allowed, since, looked = START_SECONDS, time.monotonic(), 0.0
+        progress = _Progress(self._said)
         try:
             self._connection.send((fn, task))
             while not closed.is_set():
                 if self._connection.poll(POLL_SECONDS):
-                    word, *rest = self._connection.recv()
-                    since = time.monotonic()
-                    if word == "at":
-                        place, allowed = rest[0], rest[1] or allowed
-                    elif word == "died":
-                        return Loss(kind="died", place=place, reason=rest[0])
-                    else:
-                        return word, rest[0]
-                elif time.monotonic() - since > allowed:
+                    word, value = self._connection.recv()
+                    if word == "died":
+                        return Loss(kind="died", place=progress.place(), reason=value)
+                    return word, value
+                if (allowed := progress.overdue()) is not None:
                     why = f"said nothing for {allowed:g} s, the limit"
-                    return Loss(kind="silent", place=place, reason=why)
-                if time.monotonic() - looked > POLL_SECONDS:
-                    looked = time.monotonic()
-                    if (resident_bytes(self._process.pid) or 0) > task.memory:
-                        why = f"needed more memory than {show_bytes(task.memory)}, the limit"
-                        return Loss(kind="memory", place=place, reason=why)
+                    return Loss(kind="silent", place=progress.place(), reason=why)
+                if (resident_bytes(self._process.pid) or 0) > task.memory:
+                    why = f"needed more memory than {show_bytes(task.memory)}, the limit"
+                    return Loss(kind="memory", place=progress.place(), reason=why)
         except (EOFError, OSError):
             self._process.join(timeout=10)
-        return Loss(kind="died", place=place, reason=_how_it_ended(self._process.exitcode))
+        how = _how_it_ended(self._process.exitcode)
+        return Loss(kind="died", place=progress.place(), reason=how)
 
     def last_words(self) -> str:
         """Return the last line that the process or a library in it wrote, shortened."""
@@ -352,6 +356,31 @@ class _Worker:
         self._process.kill()
         self._process.join()
         self._log.unlink(missing_ok=True)
+
+
+class _Progress:
+    """Where a worker is in its task, by the last word that lies in the memory it shares."""
+
+    def __init__(self, said: Any) -> None:
+        self._said = said
+        self._word = said.value
+        self._place: Place = ("start",)
+        self._allowed, self._since = START_SECONDS, time.monotonic()
+
+    def place(self) -> Place:
+        """Return what the worker was at when it last said something."""
+        word = self._said.value
+        if word != self._word:
+            with contextlib.suppress(ValueError):  # it is being written just now
+                _, place, seconds = json.loads(word)
+                self._place, self._allowed = tuple(place), seconds or self._allowed
+                self._word, self._since = word, time.monotonic()
+        return self._place
+
+    def overdue(self) -> float | None:
+        """Return the seconds that the worker has been silent for, if those were all it had."""
+        self.place()
+        return self._allowed if time.monotonic() - self._since > self._allowed else None
 
 
 def _how_it_ended(code: int | None) -> str:
@@ -378,13 +407,18 @@ def resident_bytes(pid: int) -> int | None:
     return None
 
 
-def _serve(connection: Connection, log: str) -> None:
+def _serve(connection: Connection, said: Any, log: str) -> None:
     """Run in the worker: take tasks until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with_parent()
     _write_to(log)
-    heartbeat.listen(lambda place, seconds: connection.send(("at", place, seconds)))
+    number = itertools.count()
+
+    def say(place: Place, seconds: float | None) -> None:
+        said.value = json.dumps([next(number), place, seconds]).encode()
+
+    heartbeat.listen(say)
     while True:
         try:
             fn, task = connection.recv()

@@ -51,7 +51,7 @@ class SliceTask:
         """Resident bytes above which the worker is ended."""
         return self.limits.memory
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[SliceTask] | Settle:
         """Try once more where the process was ended, else give the language up."""
         if loss.kind == "died" and not self.tries:
             return TryAgain(task=replace(self, tries=1))
@@ -82,7 +82,7 @@ class TrainTask:
         """Resident bytes above which the worker is ended."""
         return self.limits.memory
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[TrainTask] | Settle:
         """Give the tokenizer up."""
         reason = f"tokenizer {', '.join(self.entries)}: {loss.reason} while it was trained"
         return Settle(outcome=self.hopeless(reason))

@@ -131,7 +131,7 @@ def _without_unknown(
     """
     if not encoded.has(tokenizer.vocabulary.is_unknown):
         return frozenset()
-    unknown = tokenizer.vocabulary.is_unknown.take(encoded.index)
+    unknown = tokenizer.vocabulary.is_unknown.take(encoded.ids)
     some = np.diff(np.searchsorted(np.flatnonzero(unknown), encoded.offsets))
     documents = [i for i in np.flatnonzero(some).tolist() if i in differing]
     with watch.section("decode"):

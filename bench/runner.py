@@ -159,7 +159,8 @@ def _count(
     )
     begun: list[CellTask] = []
     for tokenizer, keys in groupby(plan.cells, key=lambda key: key.tokenizer):
-        mine = list(_begin(counting, keys, config, inputs, slices, sources))
+        mine = list(_tasks(counting, keys, config, inputs, slices, sources))
+        counting.begin(mine)
         if mine:
             asking.follow(sources[tokenizer], replace(counted, cells=tuple(mine)))
         begun += mine
@@ -170,7 +171,7 @@ def _count(
     return cells, {key: _with_training(one, key, inputs) for key, one in facts.items()}
 
 
-def _begin(
+def _tasks(
     counting: Counting,
     keys: Iterable[CellKey],
     config: Config,
@@ -178,12 +179,12 @@ def _begin(
     slices: Mapping[tuple[str, str], Slice],
     sources: Mapping[str, TokenizerSource],
 ) -> Iterator[CellTask]:
-    """Begin the cells that can be counted, and yield them."""
+    """Yield the cells that can be counted, and note why the others cannot."""
     for key in keys:
         if reason := _why_impossible(key, inputs, slices):
             counting.impossible(key, reason)
             continue
-        task = CellTask(
+        yield CellTask(
             key=key,
             source=sources[key.tokenizer],
             slice=slices[key.corpus, key.language],
@@ -191,8 +192,6 @@ def _begin(
             keep_ids=config.run.keep_ids,
             limits=config.run.limits,
         )
-        counting.begin(task)
-        yield task
 
 
 def _why_impossible(

@@ -30,8 +30,8 @@ class Boundaries:
     of every known document follow each other without gap or overlap.
     """
 
-    starts: IntArray
-    ends: IntArray
+    starts: npt.NDArray[Any]
+    ends: npt.NDArray[Any]
     known: npt.NDArray[np.bool_]
     partition: bool
 
@@ -44,7 +44,7 @@ class Boundaries:
         A space that the model put before the text is taken off the first token. Also returns
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
-        lengths = tokenizer.vocabulary.byte_lengths.take(encoded.index)
+        lengths = tokenizer.vocabulary.byte_lengths.take(encoded.ids)
         if lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)
@@ -95,16 +95,50 @@ class Boundaries:
         return replace(self, starts=new_starts, ends=new_ends, known=known, partition=False)
 
 
-def _running(lengths: npt.NDArray[Any]) -> IntArray:
-    total = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, dtype=np.int64, out=total[1:])
+def _running(lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Add lengths up; in 32 bits where the sum surely fits, which takes two thirds of the time."""
+    fits = len(lengths) * int(lengths.max(initial=0)) < 1 << 31
+    kind = np.int32 if fits else np.int64
+    total = np.zeros(len(lengths) + 1, kind)
+    np.cumsum(lengths, dtype=kind, out=total[1:])
     return total
+
+
+_BELOW = (np.uint64(1) << np.arange(64, dtype=np.uint64)) - np.uint64(1)
+"""Entry b has the bits below b."""
+
+
+class _Marks:
+    """Which of ``n + 1`` positions are marked, and how many are below any of them.
+
+    Positions are bits of 64-bit words, and marks are counted per word: a twentieth of the memory
+    of one count per position, which is what takes the time (Jacobson 1989).
+    """
+
+    def __init__(self, marked: npt.NDArray[Any], n: int) -> None:
+        self._is_marked = np.zeros(((n >> 6) + 1) << 6, np.bool_)
+        self._is_marked[marked] = True
+        self._is_marked[n] = True
+        self._bits = np.packbits(self._is_marked, bitorder="little").view("<u8")
+        per_word = np.bitwise_count(self._bits)
+        self._before = np.cumsum(per_word, dtype=np.int64) - per_word
+
+    def at(self, positions: IntArray) -> npt.NDArray[np.bool_]:
+        """Whether each position is marked."""
+        return self._is_marked.take(positions)
+
+    def below(self, positions: IntArray) -> IntArray:
+        """Count the marks below each position, itself left out."""
+        word = positions >> 6
+        inside = self._bits.take(word) & _BELOW.take(positions & 63)
+        counted: IntArray = self._before.take(word) + np.bitwise_count(inside)
+        return counted
 
 
 def _prefixed(excess: IntArray, encoded: Encoded, tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     """Tell which documents have one byte too many and begin with a space, shape (n,)."""
     prefixed: npt.NDArray[np.bool_] = (encoded.lengths > 0) & (excess == 1)
-    first = encoded.index[encoded.offsets[:-1][prefixed]]
+    first = encoded.ids[encoded.offsets[:-1][prefixed]]
     prefixed[prefixed] = tokenizer.vocabulary.starts_with_space.take(first)
     return prefixed
 
@@ -157,20 +191,17 @@ def count_words(batch: SliceBatch, boundaries: Boundaries) -> dict[str, IntArray
 def _in_partition(
     boundaries: Boundaries, starts: IntArray, ends: IntArray, leads: IntArray, n_bytes: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Count the tokens that begin inside each word, one more than which overlap it.
+    """Count the tokens that overlap each word: one, and each that begins inside it.
 
-    ``begun[b]`` tokens begin at byte b or before it. A word is one token if none begins inside
-    it, one begins in the white space before it or with it, and the next one where it ends.
+    A word is one token if none begins inside it, one begins in the white space before it or with
+    it, and the next one where it ends.
     """
-    begun = np.zeros(n_bytes + 1, np.int32)
-    begun[boundaries.starts] = 1
-    begun[n_bytes] = 1
-    begins = begun.astype(np.bool_)
-    np.cumsum(begun, out=begun)
-    at_start = begun[starts]
-    overlaps = begun[ends - 1] - at_start + np.int32(1)
-    whole = (overlaps == 1) & begins[ends] & (at_start - begun[leads] + begins[leads] >= 1)
-    return overlaps, whole
+    begins = _Marks(boundaries.starts, n_bytes)
+    inside = begins.below(ends) - begins.below(starts + 1)
+    whole = (inside == 0) & begins.at(ends)
+    some = np.flatnonzero(whole)
+    whole[some] = begins.below(starts[some] + 1) > begins.below(leads[some])
+    return inside + 1, whole
 
 
 def _in_spans(

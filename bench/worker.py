@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
 
 from bench import heartbeat
 from bench.cells import read_cell, write_cell
@@ -55,7 +54,6 @@ class CellTask:
     lost_rows: Mapping[int, str] = field(default_factory=dict)
     """Rows that ended a worker, and how; they are not tried again."""
     tries: int = 0
-    stage: ClassVar[int] = 0
 
     @property
     def group(self) -> str:
@@ -67,7 +65,7 @@ class CellTask:
         """Resident bytes above which the worker is ended."""
         return self.limits.memory
 
-    def lost(self, loss: Loss) -> TryAgain | Settle:
+    def lost(self, loss: Loss) -> TryAgain[CellTask] | Settle:
         """Go on without the document that cost a worker; find it first if need be."""
         match loss.place:
             case ("batch", int(batch)):
@@ -80,7 +78,7 @@ class CellTask:
         reason = f"tokenizer {self.source.key}: {loss.reason} {doing}"
         return Settle(outcome=self.hopeless(reason), hopeless=reason)
 
-    def _without(self, row: int, reason: str) -> TryAgain | Settle:
+    def _without(self, row: int, reason: str) -> TryAgain[CellTask] | Settle:
         lost = {**self.lost_rows, row: reason}
         if len(lost) < self.limits.lost_documents:
             return TryAgain(task=replace(self, lost_rows=lost))

@@ -233,7 +233,7 @@ def _missing(tokenizer: Tokenizer, text: str, encoded: Encoded) -> str | None:
     """Say what is missing where the bytes of the ids must add up to the text and do not."""
     if not tokenizer.byte_exact:
         return None
-    held = int(tokenizer.vocabulary.byte_lengths[encoded.index].sum())
+    held = int(tokenizer.vocabulary.byte_lengths[encoded.ids].sum())
     wanted = len(text.encode())
     if held in (wanted, wanted + tokenizer.prefix_space):
         return None

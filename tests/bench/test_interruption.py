@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
+from bench import portions
 from bench.config import load_config
 from bench.environment import Stopwatch
 from bench.errors import ResultsError
-from bench.executors import Inline
 from bench.folder import open_folder
 from bench.plan import make_plan
 from bench.runner import RunOutcome, run
 from bench.slices import slices_folder
 from bench.tally import Cell
+from bench.worker import CellOutcome, CellTask, count_cell
 
 CONFIG = {
     "name": "small",
@@ -30,7 +31,7 @@ CONFIG = {
     "tokenizers": {"a": {"type": "utf8_bytes"}, "b": {"type": "characters"}},
     "suites": ["efficiency"],
 }
-SLICES, CELLS = 2, 4
+CELLS = 4
 
 Start = Callable[..., RunOutcome]
 
@@ -46,19 +47,6 @@ class Silent:
 
     def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
         self.reused.append(reused)
-
-
-class Interrupted(Inline):
-    """Does a few tasks, then somebody presses Ctrl-C."""
-
-    def __init__(self, after: int) -> None:
-        self._left = after
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not self._left:
-            raise KeyboardInterrupt
-        self._left -= 1
-        return super().submit(fn, *args, **kwargs)
 
 
 @pytest.fixture
@@ -85,10 +73,20 @@ def start(config: Path, tmp_path: Path) -> Start:
 
 
 @pytest.fixture
-def interrupted(start: Start, tmp_path: Path) -> Path:
+def interrupted(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run that was interrupted after three of its four cells."""
+    begun: list[CellTask] = []
+
+    def count_or_stop(task: CellTask) -> CellOutcome:
+        if len(begun) == CELLS - 1:
+            raise KeyboardInterrupt
+        begun.append(task)
+        return count_cell(task)
+
+    monkeypatch.setattr(portions, "count_cell", count_or_stop)
     with pytest.raises(KeyboardInterrupt):
-        start(executor=Interrupted(after=SLICES + 3))
+        start()
+    monkeypatch.undo()
     return tmp_path / "runs" / "small-1"
 
 
