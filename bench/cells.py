@@ -17,12 +17,15 @@ import xxhash
 
 from bench.errors import ResultsError
 from bench.model import Finding, IntArray
-from bench.results import finding_rows, write_whole
+from bench.results import cannot_write, finding_rows
 from bench.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
-    """Store a finished cell, or a part of one."""
+    """Store a finished cell, or a part of one; `ResultsError` where it cannot be written.
+
+    A write that is cut short needs no other name first: the checksum tells.
+    """
     arrays = _arrays_of(cell.tally)
     header = {
         **identity,
@@ -35,7 +38,15 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     head = json.dumps(header).encode()
     parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
     payload = b"".join(parts)
-    write_whole(path, xxhash.xxh3_128_digest(payload) + payload)
+    data = xxhash.xxh3_128_digest(payload) + payload
+    try:
+        try:
+            path.write_bytes(data)
+        except FileNotFoundError:  # the first cell of its folder
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    except OSError as exc:
+        raise cannot_write(path, exc) from exc
 
 
 def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:

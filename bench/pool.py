@@ -42,7 +42,7 @@ from bench.limits import show_bytes
 START_SECONDS = 300.0
 """For a worker to come up and import what its task needs."""
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.2
 """Between two looks at a worker's clock and memory."""
 
 WORD_BYTES = 1024

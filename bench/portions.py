@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from bench import heartbeat
+from bench.environment import peak_bytes
 from bench.pool import Loss, Settle, TryAgain
 from bench.worker import CellOutcome, CellTask, count_cell
 
@@ -86,4 +87,5 @@ def count_portion(portion: Portion) -> list[CellOutcome]:
         with heartbeat.within("cell", at):
             outcome = count_cell(task)
         outcomes.append(replace(outcome, reused=False) if at < portion.counted else outcome)
+    outcomes[-1] = replace(outcomes[-1], peak_bytes=peak_bytes())
     return outcomes

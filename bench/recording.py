@@ -18,11 +18,10 @@ from bench.model import Finding, Measurement
 from bench.plan import Plan
 from bench.results import (
     FINDINGS,
-    MEASUREMENTS,
     SCHEMA_VERSION,
     TIMINGS,
     finding_rows,
-    measurement_rows,
+    measurement_table,
     table_of,
     write_json,
     write_parquet,
@@ -51,15 +50,14 @@ def write_run(
     written.
     """
     tables: dict[str, pa.Table | Iterable[pa.Table]] = {
-        "measurements.parquet": table_of(measurement_rows(measurements, tallies), MEASUREMENTS),
+        "measurements.parquet": measurement_table(measurements, tallies),
         "findings.parquet": table_of(finding_rows(findings), FINDINGS),
         **_documents(tallies),
         **vocabularies,
     }
     digests = {name: write_parquet(folder / name, table) for name, table in tables.items()}
     if noisy or samples:
-        rows = measurement_rows(noisy, tallies)
-        write_parquet(folder / "throughput.parquet", table_of(rows, MEASUREMENTS))
+        write_parquet(folder / "throughput.parquet", measurement_table(noisy, tallies))
         timings = pa.Table.from_pylist([vars(s) for s in samples], schema=TIMINGS)
         write_parquet(folder / "timings.parquet", timings)
     write_json(folder / "run.json", run_json(config, plan, tallies, slices, digest_of(digests)))

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -151,10 +151,15 @@ def whole_file(path: Path) -> Iterator[Path]:
             temporary.unlink()
         if not isinstance(exc, OSError):
             raise
-        raise ResultsError(
-            f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
-            "folder with --output, then run the same command again: finished cells are kept"
-        ) from exc
+        raise cannot_write(path, exc) from exc
+
+
+def cannot_write(path: Path, exc: OSError) -> ResultsError:
+    """Return the error for a file that cannot be written."""
+    return ResultsError(
+        f"{path}: cannot be written: {exc.strerror or exc}; free space or choose another "
+        "folder with --output, then run the same command again: finished cells are kept"
+    )
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -174,9 +179,9 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
         f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
     ]
     options = {
-        "compression": "zstd",
-        "compression_level": 1,
+        "compression": "snappy",
         "use_dictionary": repeating,
+        "write_statistics": repeating,
         "column_encoding": {
             f.name: "DELTA_BINARY_PACKED" for f in first.schema if f.type == pa.int64()
         },
@@ -191,45 +196,58 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
     return digest.hexdigest()
 
 
-def measurement_rows(measurements: Iterable[Measurement], tallies: Tallies) -> list[dict[str, Any]]:
+def measurement_table(measurements: Iterable[Measurement], tallies: Tallies) -> pa.Table:
     """Return one row per measurement, sorted by key, with what identifies its inputs."""
-    rows = [_measurement_row(m, tallies) for m in measurements]
-    rows.sort(key=lambda row: [str(row[c] or "") for c in _SORT])
-    return rows
+    rows = _measurement_rows(measurements, tallies)
+    keys = [MEASUREMENTS.names.index(c) for c in _SORT]
+    rows.sort(key=lambda row: [row[key] or "" for key in keys])
+    columns = zip(*rows, strict=True) if rows else [()] * len(MEASUREMENTS)
+    arrays = [pa.array(column, f.type) for column, f in zip(columns, MEASUREMENTS, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=MEASUREMENTS)
 
 
 _PARAMS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
 _SORT = ("corpus", "language", "suite", "metric", "tokenizer", "params")
 
 
-def _measurement_row(m: Measurement, tallies: Tallies) -> dict[str, Any]:
-    facts = tallies.corpora.get((m.corpus or "", m.language or ""))
-    of_corpus = facts or next((f for f in tallies.corpora.values() if f.corpus == m.corpus), None)
-    tokenizer = tallies.tokenizers.get(m.tokenizer or "")
-    return {
-        "suite": m.suite,
-        "metric": m.metric.name,
-        "unit": m.metric.unit,
-        "direction": m.metric.direction,
-        "tokenizer": m.tokenizer,
-        "tokenizer_fingerprint": tokenizer.fingerprint if tokenizer else None,
-        "corpus": m.corpus,
-        "corpus_sha256": facts.sha256 if facts else None,
-        "language": m.language,
-        "tag": facts.tag if facts else None,
-        "script": facts.script if facts else None,
-        "kind": of_corpus.kind if of_corpus else None,
-        "value": _finite(m.value),
-        "ci_low": _finite(m.ci_low),
-        "ci_high": _finite(m.ci_high),
-        "n": m.n,
-        "params": _params(m),
-        "status": m.status,
-        "detail": m.detail,
+def _measurement_rows(
+    measurements: Iterable[Measurement], tallies: Tallies
+) -> list[tuple[Any, ...]]:
+    """Return the columns of `MEASUREMENTS` for each measurement."""
+    of_place = {
+        place: (facts.sha256, place[1], facts.tag, facts.script, facts.kind)
+        for place, facts in tallies.corpora.items()
     }
+    kinds = {facts.corpus: facts.kind for facts in tallies.corpora.values()}
+    fingerprints = {key: facts.fingerprint for key, facts in tallies.tokenizers.items()}
+    return [
+        (
+            m.suite,
+            m.metric.name,
+            m.metric.unit,
+            m.metric.direction,
+            m.tokenizer,
+            fingerprints.get(m.tokenizer or ""),
+            m.corpus,
+            *(
+                of_place.get((m.corpus or "", m.language or ""))
+                or (None, m.language, None, None, kinds.get(m.corpus or ""))
+            ),
+            _finite(m.value),
+            _finite(m.ci_low),
+            _finite(m.ci_high),
+            m.n,
+            _params(m),
+            m.status,
+            m.detail,
+        )
+        for m in measurements
+    ]
 
 
 def _params(m: Measurement) -> str:
+    if not m.params:
+        return "{}"
     try:
         return _PARAMS.encode(m.params)
     except (TypeError, ValueError) as exc:
@@ -242,7 +260,7 @@ def _params(m: Measurement) -> str:
 def _finite(value: float | None) -> float | None:
     if value is None:
         return None
-    if not np.isfinite(value):
+    if not math.isfinite(value):
         raise ResultsError(
             f"a metric gave {value}, which is no number; this is a fault of its suite"
         )
@@ -294,7 +312,7 @@ def cell_path(folder: Path, key: CellKey) -> Path:
     return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
     """A finished run, read from its folder; tables are read when asked for."""
 

@@ -57,11 +57,18 @@ def judge(
     differing = {i: pair for i, pair in enumerate(pairs) if pair[0] != pair[1]}
     with_unknown = _without_unknown(tokenizer, batch, encoded, differing, boundaries, lost, watch)
     suspects: dict[int, tuple[Settled, Settled]] = {}
-    for i, pair in differing.items():
-        before, after = map(settle, pair)
-        kinds[i] = NORMALIZED if i not in with_unknown and before.words == after.words else LOSSY
-        if kinds[i] == LOSSY and before.letters != after.letters:
-            suspects[i] = before, after
+    for i, (before, after) in differing.items():
+        words, words_after = before.split(), after.split()
+        if words == words_after:
+            kinds[i] = LOSSY if i in with_unknown else NORMALIZED
+        elif "".join(words) == "".join(words_after):
+            kinds[i] = LOSSY
+        else:
+            pair = settle(before), settle(after)
+            alike = i not in with_unknown and pair[0].words == pair[1].words
+            kinds[i] = NORMALIZED if alike else LOSSY
+            if not alike and pair[0].letters != pair[1].letters:
+                suspects[i] = pair
     if suspects:
         _add_lost_characters(suspects, lost)
     return Verdict(

@@ -73,9 +73,10 @@ def draw_weights(n_units: int, resamples: int, seed: int) -> FloatArray:
     """
     rng = Generator(PCG64(seed))
     picks = rng.integers(0, n_units, (resamples, n_units), dtype=np.int32)
-    picks += np.arange(resamples, dtype=np.int32)[:, None] * n_units
-    flat = np.bincount(picks.ravel(), minlength=resamples * n_units)
-    return flat.reshape(resamples, n_units).astype(np.float64)
+    weights = np.empty((resamples, n_units))
+    for drawn, row in zip(picks, weights, strict=True):
+        row[:] = np.bincount(drawn, minlength=n_units)
+    return weights
 
 
 def seed_of(*parts: object) -> int:
@@ -207,9 +208,13 @@ class Resampling:
             for other in self._tallies.counted()
             if self.units(other.key.corpus, other.key.language).weights is weights
         ]
-        product = np.stack([self.unit_totals(mate, column) for mate in mates]) @ weights.T
-        for mate, row in zip(mates, product, strict=True):
-            self._resampled[mate.key, column] = row
+        totals = {mate.key: self.unit_totals(mate, column) for mate in mates}
+        # the text is the same for every tokenizer: equal totals are weighted once
+        distinct = {row.tobytes(): row for row in totals.values()}
+        product = np.stack(list(distinct.values())) @ weights.T
+        resampled = dict(zip(distinct, product, strict=True))
+        for key, row in totals.items():
+            self._resampled[key, column] = resampled[row.tobytes()]
 
     def ratio(self, top: Cell, top_column: str, bottom: Cell, bottom_column: str) -> Interval:
         """Return the interval of a ratio of totals; the cells must share their draws."""

@@ -19,7 +19,7 @@ from bench import heartbeat
 from bench.cells import read_cell, write_cell
 from bench.contents import CONTENTS, Contents, read_contents, write_contents
 from bench.encode import Counter
-from bench.environment import Stopwatch, no_garbage_collection, peak_bytes
+from bench.environment import Stopwatch, no_garbage_collection
 from bench.errors import ResultsError, TokbenchError
 from bench.hub import be_patient
 from bench.limits import Limits
@@ -105,7 +105,7 @@ class CellOutcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     process: int = 0
     peak_bytes: int = 0
-    """Highest resident memory of the process so far."""
+    """Highest resident memory of the process so far; told by the last cell of a portion."""
 
 
 def parts_of(task: CellTask) -> list[CellTask]:
@@ -170,7 +170,6 @@ def count_cell(task: CellTask) -> CellOutcome:
         reused=reused,
         seconds=watch.stop(),
         process=os.getpid(),
-        peak_bytes=peak_bytes(),
     )
 
 

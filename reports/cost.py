@@ -14,7 +14,7 @@ from bench.errors import UsageError
 from bench.markup import count, escape, markdown_table, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.view import View
+from reports.view import View, view_of
 
 Line = dict[str, Any]
 
@@ -32,7 +32,7 @@ class Cost(ReportPlugin):
                 "the cost report needs a cost model: --options FILE with currency and models "
                 "(tokbench knows no prices)"
             )
-        view = View(results)
+        view = view_of(results)
         for name, model in self.models.items():
             if model.tokenizer not in view.tokenizers:
                 raise UsageError(

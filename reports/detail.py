@@ -8,7 +8,7 @@ from bench.markup import count, escape, markdown_table, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
 from reports.tokens import code, shown_bytes, shown_text
-from reports.view import Row, View
+from reports.view import Row, View, view_of
 
 Rows = list[list[str]]
 MOST_WITNESSES = 500
@@ -19,7 +19,7 @@ class Detail(ReportPlugin):
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `detail.md`."""
-        view = View(results)
+        view = view_of(results)
         blocks = [f"# {escape(results.name)}, in detail"]
         for corpus in view.corpora:
             blocks.append(f"## {escape(corpus)}")

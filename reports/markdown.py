@@ -17,7 +17,7 @@ from reports.conformance import conformance_section
 from reports.corpus_sections import corpus_sections
 from reports.growth import growth_section
 from reports.speed import speed_section
-from reports.view import View, verdicts
+from reports.view import View, verdicts, view_of
 
 
 class Markdown(ReportPlugin):
@@ -25,7 +25,7 @@ class Markdown(ReportPlugin):
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `report.md`."""
-        view = View(results)
+        view = view_of(results)
         blocks = [
             *_opening(view),
             *(block for corpus in view.ordered_corpora for block in _corpus(view, corpus)),

@@ -9,7 +9,15 @@ from bench.markup import count, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
 from reports.conformance import WRONG, mark_explained, not_right
-from reports.view import ONE_BATCH, TokenizerSummary, View, median_premium, summarize, verdicts
+from reports.view import (
+    ONE_BATCH,
+    TokenizerSummary,
+    View,
+    median_premium,
+    summarize,
+    verdicts,
+    view_of,
+)
 
 
 class Summary(ReportPlugin):
@@ -17,7 +25,7 @@ class Summary(ReportPlugin):
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `summary.txt`."""
-        view = View(results)
+        view = view_of(results)
         parts = ["\n".join(verdicts(view))]
         parts += [_corpus(view, corpus) for corpus in view.ordered_corpora]
         parts += mark_explained(view)

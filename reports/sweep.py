@@ -19,7 +19,7 @@ from bench.errors import UsageError
 from bench.markup import count, escape, markdown_table, number, percent
 from bench.plugins import ReportPlugin
 from bench.results import Results
-from reports.view import View, trained_on
+from reports.view import View, trained_on, view_of
 
 Point = dict[str, Any]
 Width = Annotated[int, Field(gt=0)]
@@ -33,7 +33,7 @@ class Sweep(ReportPlugin):
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `sweep.md` and `sweep.json`; `UsageError` where the run has no sweep."""
-        view = View(results)
+        view = view_of(results)
         found = sweeps(view)
         if not found:
             raise UsageError(

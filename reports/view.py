@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import median
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from bench.markup import number
 from bench.results import Results
@@ -43,10 +45,7 @@ class View:
     @cached_property
     def rows(self) -> list[Row]:
         """All measurements, exact ones first; `params` is parsed."""
-        rows: list[Row] = self.results.measurements.to_pylist()
-        for row in rows:
-            row["params"] = json.loads(row["params"])
-        return rows + self.timed_rows
+        return _rows(self.results.measurements) + self.timed_rows
 
     @cached_property
     def measured(self) -> frozenset[tuple[str, str]]:
@@ -58,10 +57,7 @@ class View:
     @cached_property
     def timed_rows(self) -> list[Row]:
         """Noisy measurements; `params` is parsed."""
-        rows: list[Row] = self.results.throughput.to_pylist()
-        for row in rows:
-            row["params"] = json.loads(row["params"])
-        return rows
+        return _rows(self.results.throughput)
 
     @cached_property
     def _index(self) -> dict[Place, list[Row]]:
@@ -187,6 +183,21 @@ class View:
         if set(values) != set(self.languages(corpus)):
             return None
         return round(sum(values.values()))
+
+
+@lru_cache(maxsize=2)
+def view_of(results: Results) -> View:
+    """Return the view of a run, the same for all reports on it."""
+    return View(results)
+
+
+def _rows(measurements: pa.Table) -> list[Row]:
+    """Return one mapping per measurement; those with the same params share them."""
+    parsed = {text: json.loads(text) for text in measurements["params"].unique().to_pylist()}
+    rows: list[Row] = measurements.to_pylist()
+    for row in rows:
+        row["params"] = parsed[row["params"]]
+    return rows
 
 
 class TokenizerSummary(NamedTuple):

@@ -48,6 +48,8 @@ def run(
     """Measure what CONFIG (a file, or the name of a ready config) asks for."""
     # Threads that wait for work burn CPU time, and no product here is large enough to need them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's own pool takes huge pages, which the system has to clear, for tables of a few MB.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from bench.environment import Stopwatch
     from bench.hub import set_up_hub
 

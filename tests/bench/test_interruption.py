@@ -83,10 +83,10 @@ def interrupted(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         begun.append(task)
         return count_cell(task)
 
-    monkeypatch.setattr(portions, "count_cell", count_or_stop)
-    with pytest.raises(KeyboardInterrupt):
-        start()
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(portions, "count_cell", count_or_stop)
+        with pytest.raises(KeyboardInterrupt):
+            start()
     return tmp_path / "runs" / "small-1"
 
 
