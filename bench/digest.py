@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
@@ -51,18 +52,18 @@ class TableDigest:
 
 
 def _parts(column: pa.Array) -> tuple[Any, Any, Any]:
-    """Return which values are there, how long each is, and the values, as bytes."""
+    """Return which values are there, how long each is, and the values, as buffers."""
     if column.null_count:
-        there = np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).tobytes()
+        there = column.is_valid().to_numpy(zero_copy_only=False)
     else:
         there = b"\1" * len(column)
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return there, _lengths(pc.binary_length(column)), _text_bytes(column.drop_null())
     if pa.types.is_list(column.type):
         values = column.drop_null().flatten().to_numpy(zero_copy_only=False)
-        return there, _lengths(pc.list_value_length(column)), values.tobytes()
+        return there, _lengths(pc.list_value_length(column)), values
     values = pc.fill_null(column, pa.scalar(0).cast(column.type)) if column.null_count else column
-    return there, b"", values.to_numpy(zero_copy_only=False).tobytes()
+    return there, b"", values.to_numpy(zero_copy_only=False)
 
 
 def _type_name(kind: pa.DataType) -> str:
@@ -70,9 +71,9 @@ def _type_name(kind: pa.DataType) -> str:
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
-def _lengths(lengths: pa.Array) -> bytes:
-    values = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
-    return bytes(values.astype("<i8").tobytes())
+def _lengths(lengths: pa.Array) -> npt.NDArray[np.int64]:
+    values: npt.NDArray[Any] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    return values.astype("<i8")
 
 
 def _text_bytes(column: pa.Array) -> memoryview:

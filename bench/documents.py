@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,9 @@ def _documents(parts: Sequence[_Part]) -> pa.Table:
         return np.concatenate([part.tally.documents[name] for part in parts])
 
     columns: dict[str, pa.Array] = {
-        "language": _repeated([part.facts.language for part in parts], counts),
-        "document_id": pa.array(
-            list(itertools.chain.from_iterable(part.ids for part in parts)), pa.string()
-        ),
-        "round_trip": pa.array(ROUND_TRIP).take(pa.array(joined("round_trip"))),
+        "language": _strings(itertools.repeat(p.facts.language, p.tally.n) for p in parts),
+        "document_id": _strings(part.ids for part in parts),
+        "round_trip": pa.array([ROUND_TRIP[k] for k in joined("round_trip").tolist()], pa.string()),
         "ids_hash": pa.array(np.concatenate([part.tally.ids_hash for part in parts])),
         "ids": pa.concat_arrays([_ids_array(part.tally) for part in parts]),
     }
@@ -70,8 +68,8 @@ def _documents(parts: Sequence[_Part]) -> pa.Table:
     return pa.Table.from_arrays([columns[f.name] for f in DOCUMENTS], schema=DOCUMENTS)
 
 
-def _repeated(values: Sequence[str], counts: Sequence[int]) -> pa.Array:
-    return pa.array(values, pa.string()).take(pa.array(np.repeat(np.arange(len(values)), counts)))
+def _strings(values: Iterable[Iterable[str]]) -> pa.Array:
+    return pa.array(list(itertools.chain.from_iterable(values)), pa.string())
 
 
 def _ids_array(tally: Tally) -> pa.Array:

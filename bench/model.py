@@ -75,6 +75,12 @@ class Vocabulary:
         )
 
     @cached_property
+    def narrow_byte_lengths(self) -> npt.NDArray[Any]:
+        """`byte_lengths` in 16 bits where all fit: less for the processor's cache to hold."""
+        lengths = self.byte_lengths
+        return lengths.astype(np.int16) if lengths.max(initial=0) < 1 << 15 else lengths
+
+    @cached_property
     def is_special(self) -> BoolArray:
         """Shape (n_ids,)."""
         return self._mask(self.special_ids)

@@ -164,10 +164,36 @@ def cannot_write(path: Path, exc: OSError) -> ResultsError:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that is strict (no NaN) and readable; keys keep their order."""
-    write_whole(
-        path,
-        json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-    )
+    write_whole(path, _readable(value, 0) + "\n")
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_JSON_LEVELS = 3
+
+
+def _readable(value: Any, level: int) -> str:
+    """Return JSON whose outer levels have a line for each entry.
+
+    >>> print(_readable({"cells": [{"n": 1, "detail": None}]}, 0))
+    {
+     "cells": [
+      {
+       "n": 1,
+       "detail": null
+      }
+     ]
+    }
+    """
+    if level == _JSON_LEVELS or not isinstance(value, Mapping | list | tuple) or not value:
+        return _JSON.encode(value)
+    if isinstance(value, Mapping):
+        marks = "{}"
+        entries = [f"{_JSON.encode(k)}: {_readable(v, level + 1)}" for k, v in value.items()]
+    else:
+        marks = "[]"
+        entries = [_readable(entry, level + 1) for entry in value]
+    space = "\n" + " " * level
+    return f"{marks[0]}{space} {f',{space} '.join(entries)}{space}{marks[1]}"
 
 
 def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:

@@ -72,10 +72,12 @@ def draw_weights(n_units: int, resamples: int, seed: int) -> FloatArray:
     [4.0, 4.0, 4.0]
     """
     rng = Generator(PCG64(seed))
-    picks = rng.integers(0, n_units, (resamples, n_units), dtype=np.int32)
     weights = np.empty((resamples, n_units))
-    for drawn, row in zip(picks, weights, strict=True):
-        row[:] = np.bincount(drawn, minlength=n_units)
+    for start in range(0, resamples, 64):  # a few rows at a time need little memory for the draws
+        rows = weights[start : start + 64]
+        picks = rng.integers(0, n_units, rows.shape, dtype=np.int32)
+        for drawn, row in zip(picks, rows, strict=True):
+            row[:] = np.bincount(drawn, minlength=n_units)
     return weights
 
 

@@ -44,7 +44,7 @@ class Boundaries:
         A space that the model put before the text is taken off the first token. Also returns
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
-        lengths = tokenizer.vocabulary.byte_lengths.take(encoded.ids)
+        lengths = tokenizer.vocabulary.narrow_byte_lengths.take(encoded.ids)
         if lengths.min(initial=0) < 0:
             lengths = np.maximum(lengths, 0)
         running = _running(lengths)

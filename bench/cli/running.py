@@ -57,7 +57,8 @@ def run(
     watch = Stopwatch()
     watch.start_of_process()
     with watch.section("imports"):
-        import pandas  # noqa: F401 - pyarrow imports it at its first array
+        import pandas  # noqa: F401 - pyarrow imports both at its first array
+        import pyarrow.pandas_compat  # noqa: F401
 
         from bench import runner
         from bench.console import Progress, message, result
