@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -107,6 +108,16 @@ def be_patient(seconds: float) -> None:
         logger.handlers = [_patience]
         logger.propagate = False
         logger.setLevel(logging.WARNING)
+
+
+def lock_threads_only() -> None:
+    """Keep tqdm, which the libraries show progress with, from taking a lock between processes.
+
+    Nobody releases the one of a worker that is ended, and Python complains of it at exit.
+    """
+    from tqdm import tqdm
+
+    tqdm.set_lock(threading.RLock())
 
 
 def chain(exc: BaseException | None) -> Iterator[BaseException]:

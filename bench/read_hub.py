@@ -18,7 +18,7 @@ from typing import Any
 from bench import heartbeat
 from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
 from bench.errors import CorpusError, InputError
-from bench.hub import HubWaitError, chain, why_refused
+from bench.hub import HubWaitError, chain, lock_threads_only, why_refused
 from bench.languages import did_you_mean
 from bench.paths import looking_at, user_path
 from bench.read_files import expand, file_sha256, table_rows
@@ -91,6 +91,7 @@ def _folder_sha256(
 def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
     import datasets
 
+    lock_threads_only()
     datasets.disable_progress_bars()
     arguments: dict[str, Any] = {
         "path": _path(entry, folder),

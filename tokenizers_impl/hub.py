@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.errors import TokenizerError
-from bench.hub import why_refused
+from bench.hub import lock_threads_only, why_refused
 
 _FILE = "tokenizer.json"
 
@@ -28,6 +28,7 @@ def _download(repository: str, revision: str | None) -> Path:
     import huggingface_hub
     from huggingface_hub import errors
 
+    lock_threads_only()
     try:
         return Path(huggingface_hub.hf_hub_download(repository, _FILE, revision=revision))
     except errors.LocalEntryNotFoundError as exc:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from bench.errors import TokenizerError
+from bench.hub import lock_threads_only
 from bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
 from bench.plugins import LoadContext, TokenizerPlugin
 from tokenizers_impl.convert import as_list
@@ -52,6 +53,7 @@ def _load(options: Transformers, context: LoadContext) -> tuple[Any, str]:
         raise TokenizerError(
             "type transformers needs the extra of that name: pip install 'tokbench[transformers]'"
         ) from exc
+    lock_threads_only()
     folder = context.resolve(options.path)
     local = folder.is_dir()
     if not local and (options.path.startswith((".", "/", "~")) or options.path.count("/") > 1):

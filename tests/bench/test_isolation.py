@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.results import Results, load_results
@@ -195,6 +197,34 @@ def test_too_many_lost_documents_cost_the_cell(folder, tmp_path, tokbench) -> No
     found = cell(load_results(tmp_path / "one-1"), "kill")
     assert found["status"] == "failed"
     assert found["detail"].startswith("1 document ended its worker (c), the limit")
+
+
+def test_a_cell_that_is_given_up_takes_none_with_it_that_was_sent_along(
+    folder, tmp_path, tokbench
+) -> None:
+    value = config({"kill": {"type": "faulty", "fault": "kill"}}, name="between")
+    clean, poisoned = value["corpora"].values()
+    value["corpora"] = {"before": clean, "poisoned": poisoned, "after": clean}
+    value["limits"] = {"lost_documents": 1, "memory": "400 MB"}
+    done = tokbench(folder, "run", write(folder, value), "--output", str(tmp_path))
+    results = load_results(tmp_path / "between-1")
+    found = {corpus: cell(results, "kill", corpus) for corpus in value["corpora"]}
+    assert [one["status"] for one in found.values()] == ["ok", "failed", "ok"]
+    assert "kept from before" not in done.stderr  # nothing was there before this run
+
+
+def test_workers_that_used_the_libraries_of_the_hub_leave_nothing_over(tmp_path, tokbench) -> None:
+    pq.write_table(pa.table({"text": ["one", "two"]}), tmp_path / "rows.parquet")
+    corpus = {"source": "huggingface", "path": ".", "data_files": "rows.parquet", "language": "en"}
+    value = {
+        "name": "local",
+        "corpora": {"rows": corpus},
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}},
+        "reports": [],
+    }
+    done = tokbench(tmp_path, "run", write(tmp_path, value), TOKBENCH_CACHE=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    assert "leaked" not in done.stderr
 
 
 def exact_files(folder: Path) -> dict[str, bytes]:
