@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from bench.bare_worker import digest_of_ids, thinned, timed
 from bench.cases import Case, call_of, pin_threads
 from bench.encode import is_library_failure
-from bench.errors import TokbenchError
+from bench.errors import TokbenchError, named
 from bench.loading import TokenizerSource
 from bench.model import Tokenizer
 
@@ -209,4 +209,4 @@ def _serve(connection: Connection, job: Job) -> None:
     except BaseException as exc:
         if not is_library_failure(exc):
             raise
-        connection.send(f"{type(exc).__name__}: {exc}"[:500])
+        connection.send(named(exc))

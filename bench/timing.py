@@ -28,7 +28,7 @@ from bench.cases import CallShape, Case, Phase, Sight, bytes_of, call_of, pin_th
 from bench.config import Config, TrainEntry
 from bench.encode import is_library_failure
 from bench.environment import no_garbage_collection, peak_bytes
-from bench.errors import Refusal, TokbenchError
+from bench.errors import Refusal, TokbenchError, named
 from bench.limits import Limits
 from bench.loading import TokenizerSource
 from bench.model import Finding, Measurement, Tokenizer
@@ -416,7 +416,7 @@ def _serve(connection: Connection) -> None:
         except BaseException as exc:
             if not is_library_failure(exc):
                 raise
-            answer = _Trouble(reason=f"{type(exc).__name__}: {exc}"[:500])
+            answer = _Trouble(reason=named(exc))
         connection.send(answer)
 
 
