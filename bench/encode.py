@@ -265,19 +265,26 @@ def hash_documents(encoded: Encoded) -> npt.NDArray[np.uint64]:
 def spells_special(batch: SliceBatch, spellings: Collection[str]) -> IntArray:
     """Return 1 for each document that contains the spelling of a special token, shape (n,).
 
-    A vocabulary may have thousands of special tokens: only those whose first one and two
-    characters occur in the batch are looked for in each document.
+    A vocabulary may have thousands of special tokens: places in the text are looked at where the
+    first character of one is, and then its second.
     """
     found = np.zeros(len(batch.ids), np.int64)
-    text = bytes(batch.buffer)
-
-    def occurs(part: str) -> bool:
-        return part.encode("utf-8", "surrogatepass") in text
-
-    firsts = {first for first in {s[0] for s in spellings if s} if occurs(first)}
-    heads = {s[:2] for s in spellings if s and s[0] in firsts} if firsts else set()
-    present = {head for head in heads if occurs(head)}
-    wanted = [s for s in spellings if s[:2] in present and occurs(s)] if present else ()
-    for i, document in enumerate(batch.texts if wanted else ()):
-        found[i] = any(spelling in document for spelling in wanted)
+    text = batch.buffer.tobytes()
+    for first in sorted({spelling[0] for spelling in spellings if spelling}):
+        at = text.find(_utf8(first))
+        if at < 0:
+            continue
+        group = [spelling for spelling in spellings if spelling.startswith(first)]
+        heads = tuple({_utf8(spelling[:2]) for spelling in group})
+        wanted = tuple(map(_utf8, group))
+        while at >= 0:
+            if text.startswith(heads, at) and text.startswith(wanted, at):
+                document = int(np.searchsorted(batch.offsets, at, "right")) - 1
+                end = int(batch.offsets[document + 1])
+                found[document] |= text.startswith(wanted, at, end)
+            at = text.find(_utf8(first), at + 1)
     return found
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

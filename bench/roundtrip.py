@@ -184,10 +184,16 @@ def _outside(
     gone = batch.buffer[covered].tobytes()
     left, left_ends = batch.buffer[~covered].tobytes(), (batch.offsets - ends).tolist()
     gone_ends = ends.tolist()
+    has_space = any(map(str.isspace, set(gone.decode("utf-8", "replace"))))
     for i in documents:
-        under = gone[gone_ends[i] : gone_ends[i + 1]].decode("utf-8", "replace")
-        lost[i] = len("".join(under.split()).encode())
+        under = gone[gone_ends[i] : gone_ends[i + 1]]
+        lost[i] = _visible(under) if has_space else len(under)
         yield left[left_ends[i] : left_ends[i + 1]].decode("utf-8", "replace")
+
+
+def _visible(data: bytes) -> int:
+    """Count the bytes that are not white space."""
+    return len("".join(data.decode("utf-8", "replace").split()).encode())
 
 
 def _add_lost_characters(

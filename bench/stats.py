@@ -9,6 +9,7 @@ and skew (BCa, Efron 1987); with more they are percentiles. All are 95 %, pointw
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,12 +120,13 @@ def interval_of_resamples(
     >>> interval_of_resamples(np.arange(1.0, 1002.0), np.ones(200), np.ones(200))
     Interval(low=26.0, high=976.0)
     """
-    if len(numerator) < 2 or not np.isfinite(resampled).all():
+    ordered = np.sort(resampled)
+    ends = float(ordered[0]), float(ordered[-1])  # what is not a number is sorted to the end
+    if len(numerator) < 2 or not all(map(math.isfinite, ends)):
         return NO_INTERVAL
     low, high = LOW, HIGH
     if len(numerator) < BCA_BELOW:
         low, high = _bca_levels(resampled, numerator, denominator)
-    ordered = np.sort(resampled)
     return Interval(_quantile(ordered, low), _quantile(ordered, high))
 
 
@@ -222,9 +224,10 @@ class Resampling:
         """Return the interval of a ratio of totals; the cells must share their draws."""
         numerator = self.unit_totals(top, top_column)
         denominator = self.unit_totals(bottom, bottom_column)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            resampled = self.resampled(top, top_column) / self.resampled(bottom, bottom_column)
-        return interval_of_resamples(resampled, numerator, denominator)
+        above, below = self.resampled(top, top_column), self.resampled(bottom, bottom_column)
+        if not below.all():  # a resample without any of it
+            return NO_INTERVAL
+        return interval_of_resamples(above / below, numerator, denominator)
 
     def paired_ratio(
         self,
