@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -80,11 +81,18 @@ def flatten(batch: Sequence[Ids]) -> Encoded:
     offsets = np.zeros(len(batch) + 1, np.int64)
     np.cumsum(list(map(len, batch)), out=offsets[1:])
     if set(map(type, batch)) == {np.ndarray}:
-        return Encoded(ids=np.concatenate(batch).astype(np.uint32, copy=False), offsets=offsets)
+        return Encoded(ids=_concatenated(batch), offsets=offsets)
     flat = array("I")  # takes Python's integers three times as fast as NumPy does
     for ids in batch:
         flat.fromlist(ids if isinstance(ids, list) else list(ids))
     return Encoded(ids=np.asarray(flat, np.uint32), offsets=offsets)
+
+
+def _concatenated(batch: Sequence[Any]) -> npt.NDArray[np.uint32]:
+    if {ids.dtype for ids in batch} == {np.dtype(np.uint32)}:
+        with suppress(TypeError):  # an array with gaps
+            return np.frombuffer(b"".join(batch), np.uint32)  # twice as fast as NumPy
+    return np.concatenate(batch).astype(np.uint32, copy=False)
 
 
 @dataclass(frozen=True, kw_only=True)

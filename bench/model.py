@@ -76,8 +76,11 @@ class Vocabulary:
 
     @cached_property
     def narrow_byte_lengths(self) -> npt.NDArray[Any]:
-        """`byte_lengths` in 16 bits where all fit: less for the processor's cache to hold."""
-        lengths = self.byte_lengths
+        """Bytes of each id, 0 where it has none, in 16 bits where all fit; shape (n_ids,).
+
+        Looked up for every token, so that the processor's cache had better hold it.
+        """
+        lengths = np.maximum(self.byte_lengths, 0)
         return lengths.astype(np.int16) if lengths.max(initial=0) < 1 << 15 else lengths
 
     @cached_property

@@ -45,8 +45,6 @@ class Boundaries:
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
         lengths = tokenizer.vocabulary.narrow_byte_lengths.take(encoded.ids)
-        if lengths.min(initial=0) < 0:
-            lengths = np.maximum(lengths, 0)
         running = _running(lengths)
         excess = np.diff(running[encoded.offsets]) - np.diff(batch.offsets)
         if tokenizer.prefix_space and excess.any():

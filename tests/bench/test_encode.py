@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bench.encode import Counter, flatten, hash_documents, is_library_failure, spells_special
 from bench.environment import Stopwatch
@@ -57,6 +59,7 @@ def count(batch_of: BatchOf) -> Count:
         [(1, 2), (), (300_000,)],
         [np.array([1, 2]), np.array([], np.int64), np.array([300_000])],
         [np.array([1, 2], np.uint32), np.array([], np.uint32), np.array([300_000], np.uint32)],
+        [np.array(ids, np.uint32)[::2] for ids in ([1, 0, 2, 0], [], [300_000, 0])],
         [array.array("I", [1, 2]), array.array("I"), array.array("I", [300_000])],
         [[1, 2], np.array([], np.int32), (300_000,)],
     ],
@@ -85,6 +88,18 @@ def test_spellings_of_special_tokens_are_counted_by_document(batch_of: BatchOf) 
     batch = batch_of("a <s> b <s>", "<", "s>", "<s", "<|é|>", "plain")
     assert spells_special(batch, {"<s>", "<|é|>", ""}).tolist() == [1, 0, 0, 0, 1, 0]
     assert spells_special(batch, set()).tolist() == [0] * 6
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    documents=st.lists(st.text("<é|ab", max_size=8), min_size=1, max_size=5),
+    spellings=st.sets(st.text("<é|ab", max_size=3), max_size=5),
+)
+def test_spellings_are_found_where_the_text_has_them(
+    batch_of: BatchOf, documents: list[str], spellings: set[str]
+) -> None:
+    wanted = [int(any(s and s in document for s in spellings)) for document in documents]
+    assert spells_special(batch_of(*documents), spellings).tolist() == wanted
 
 
 def test_a_spelling_across_two_documents_is_none(batch_of: BatchOf) -> None:
