@@ -7,7 +7,6 @@ on counts alone, after the tokenizer is gone.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from bench.model import BoolArray, IntArray, Vocabulary
 
@@ -40,32 +40,30 @@ class Contents:
     """Whether an id is an entry that is not special; shape (n_ids,)."""
     is_byte_fallback: BoolArray
     """Whether an id stands for a byte that no other entry covers; shape (n_ids,)."""
+    starts_with_space: BoolArray
+    """Whether an id's first byte is a space (U+0020); shape (n_ids,)."""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Contents:
         """Take the contents out of a vocabulary."""
         ordinary = ~vocabulary.is_special
         ordinary[list(vocabulary.hole_ids)] = False
+        lengths = vocabulary.byte_lengths.astype(np.int32)
+        data = b"".join(content or b"" for content in vocabulary.token_bytes)
+        spaced = np.zeros(len(lengths), np.bool_)
+        some = np.flatnonzero(lengths > 0)
+        spaced[some] = np.frombuffer(data, np.uint8)[_starts(lengths)[some]] == ord(" ")
         return cls(
-            lengths=vocabulary.byte_lengths.astype(np.int32),
-            data=b"".join(content or b"" for content in vocabulary.token_bytes),
+            lengths=lengths,
+            data=data,
             is_ordinary=ordinary,
             is_byte_fallback=vocabulary.is_byte_fallback,
+            starts_with_space=spaced,
         )
 
     @cached_property
     def _starts(self) -> IntArray:
-        ends = np.cumsum(np.maximum(self.lengths, 0), dtype=np.int64)
-        return np.concatenate(([0], ends[:-1])) if len(ends) else ends
-
-    @cached_property
-    def starts_with_space(self) -> BoolArray:
-        """Whether an id's first byte is a space (U+0020); shape (n_ids,)."""
-        found = np.zeros(len(self.lengths), np.bool_)
-        some = np.flatnonzero(self.lengths > 0)
-        first = np.frombuffer(self.data, np.uint8)[self._starts[some]]
-        found[some] = first == ord(" ")
-        return found
+        return _starts(self.lengths)
 
     def of_id(self, token: int) -> bytes | None:
         """Return the bytes of one id, None where it has none."""
@@ -74,6 +72,12 @@ class Contents:
             return None
         start = int(self._starts[token])
         return self.data[start : start + length]
+
+
+def _starts(lengths: npt.NDArray[np.int32]) -> IntArray:
+    """Return where the bytes of each id begin among those of all."""
+    ends = np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
+    return np.concatenate(([0], ends[:-1])) if len(ends) else ends
 
 
 def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
@@ -87,10 +91,11 @@ def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
         contents.lengths.astype("<i4").tobytes(),
         contents.is_ordinary.tobytes(),
         contents.is_byte_fallback.tobytes(),
+        contents.starts_with_space.tobytes(),
         contents.data,
     )
     payload = b"".join(parts)
-    write_whole(path, hashlib.sha256(payload).digest() + payload)
+    write_whole(path, _digest(payload) + payload)
 
 
 def read_contents(path: Path, fingerprint: str) -> Contents | None:
@@ -99,15 +104,20 @@ def read_contents(path: Path, fingerprint: str) -> Contents | None:
         data = memoryview(path.read_bytes())
     except OSError:
         return None
-    payload = data[32:]
-    if hashlib.sha256(payload).digest() != data[:32] or payload[:64] != fingerprint.encode():
+    payload = data[16:]
+    if _digest(payload) != data[:16] or payload[:64] != fingerprint.encode():
         return None
     n = int.from_bytes(payload[64:72], "little")
     lengths: npt.NDArray[Any] = np.frombuffer(payload, "<i4", n, 72)
-    flags: npt.NDArray[Any] = np.frombuffer(payload, np.bool_, 2 * n, 72 + 4 * n)
+    flags: npt.NDArray[Any] = np.frombuffer(payload, np.bool_, 3 * n, 72 + 4 * n)
     return Contents(
         lengths=lengths,
         is_ordinary=flags[:n],
-        is_byte_fallback=flags[n:],
-        data=bytes(payload[72 + 6 * n :]),
+        is_byte_fallback=flags[n : 2 * n],
+        starts_with_space=flags[2 * n :],
+        data=bytes(payload[72 + 7 * n :]),
     )
+
+
+def _digest(payload: bytes | memoryview) -> bytes:
+    return xxhash.xxh3_128_digest(payload)

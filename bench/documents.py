@@ -53,6 +53,8 @@ def _documents(parts: Sequence[_Part]) -> pa.Table:
     wordless = np.repeat([part.facts.words_reason is not None for part in parts], counts)
 
     def joined(name: str) -> npt.NDArray[Any]:
+        if not any(part.tally.total(name) for part in parts):
+            return np.zeros(sum(counts), np.int64)
         return np.concatenate([part.tally.documents[name] for part in parts])
 
     columns: dict[str, pa.Array] = {

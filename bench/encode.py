@@ -68,8 +68,11 @@ class Encoded:
         """
         if not self.has(of_id):
             return np.zeros(len(self.offsets) - 1, np.int64)
-        found = np.flatnonzero(of_id.take(self.ids))
-        return np.diff(np.searchsorted(found, self.offsets))
+        return self.per_document(of_id.take(self.ids))
+
+    def per_document(self, chosen: npt.NDArray[np.bool_]) -> IntArray:
+        """Count the chosen tokens of each document, shape (n,)."""
+        return np.diff(np.searchsorted(np.flatnonzero(chosen), self.offsets))
 
 
 def flatten(batch: Sequence[Ids]) -> Encoded:
@@ -150,8 +153,10 @@ class Counter:
         encoded = flatten(returned)
         self._check_ids(batch, encoded)
         decoded = self._decode(batch, returned)
+        sizes = self.tokenizer.vocabulary.sizes.take(encoded.ids)
         columns = self._token_columns(batch, encoded)
-        boundaries, breached = self._boundaries(batch, encoded, spans)
+        columns["partial_character"] = encoded.per_document(sizes < 0)
+        boundaries, breached = self._boundaries(batch, encoded, spans, np.abs(sizes))
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
         verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
@@ -206,12 +211,15 @@ class Counter:
             "tokens": encoded.lengths,
             "unknown": encoded.count(vocabulary.is_unknown),
             "byte_fallback": encoded.count(vocabulary.is_byte_fallback),
-            "partial_character": encoded.count(vocabulary.is_partial_character),
             "spells_special": spells_special(batch, special),
         }
 
     def _boundaries(
-        self, batch: SliceBatch, encoded: Encoded, spans: Sequence[Sequence[Span]] | None
+        self,
+        batch: SliceBatch,
+        encoded: Encoded,
+        spans: Sequence[Sequence[Span]] | None,
+        lengths: npt.NDArray[Any],
     ) -> tuple[Boundaries | None, IntArray]:
         """Return where tokens start and end, and which documents break the sum of bytes."""
         none = np.zeros(len(batch.ids), np.int64)
@@ -219,7 +227,7 @@ class Counter:
             return Boundaries.from_spans(batch, spans, encoded), none
         if not self.tokenizer.byte_exact:
             return None, none
-        boundaries, breached = Boundaries.from_bytes(batch, encoded, self.tokenizer)
+        boundaries, breached = Boundaries.from_bytes(batch, encoded, self.tokenizer, lengths)
         if breached.any() and isinstance(self.tokenizer, HasOffsets):
             again = np.flatnonzero(breached)
             _, spans = self._encode([batch.texts[i] for i in again.tolist()], with_offsets=True)

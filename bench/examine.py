@@ -137,7 +137,8 @@ class Subject:
             encoded = flatten(returned)
             return batch, encoded, Boundaries.from_spans(batch, spans, encoded)
         encoded = flatten(tokenizer.encode_batch(batch.texts))
-        boundaries, breached = Boundaries.from_bytes(batch, encoded, tokenizer)
+        lengths = np.abs(tokenizer.vocabulary.sizes.take(encoded.ids))
+        boundaries, breached = Boundaries.from_bytes(batch, encoded, tokenizer, lengths)
         if breached.any() and isinstance(tokenizer, HasOffsets):
             again = np.flatnonzero(breached)
             chosen = [batch.texts[i] for i in again.tolist()]

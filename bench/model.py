@@ -75,13 +75,15 @@ class Vocabulary:
         )
 
     @cached_property
-    def narrow_byte_lengths(self) -> npt.NDArray[Any]:
-        """Bytes of each id, 0 where it has none, in 16 bits where all fit; shape (n_ids,).
+    def sizes(self) -> npt.NDArray[Any]:
+        """Bytes of each id, 0 where it has none, negative where they are no whole characters.
 
-        Looked up for every token, so that the processor's cache had better hold it.
+        Shape (n_ids,). Looked up for every token, so all that is asked of a token is in one small
+        number: 16 bits where all fit, for the processor's cache to hold.
         """
         lengths = np.maximum(self.byte_lengths, 0)
-        return lengths.astype(np.int16) if lengths.max(initial=0) < 1 << 15 else lengths
+        sizes = np.where(self.is_partial_character, -lengths, lengths)
+        return sizes.astype(np.int16) if lengths.max(initial=0) < 1 << 15 else sizes
 
     @cached_property
     def is_special(self) -> BoolArray:

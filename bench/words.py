@@ -37,20 +37,24 @@ class Boundaries:
 
     @classmethod
     def from_bytes(
-        cls, batch: SliceBatch, encoded: Encoded, tokenizer: Tokenizer
+        cls,
+        batch: SliceBatch,
+        encoded: Encoded,
+        tokenizer: Tokenizer,
+        lengths: npt.NDArray[Any],
     ) -> tuple[Boundaries, npt.NDArray[np.bool_]]:
-        """Place tokens by the bytes of their ids.
+        """Place tokens by the bytes of their ids: `lengths`, one for each token.
 
         A space that the model put before the text is taken off the first token. Also returns
         the documents whose token bytes do not add up to their bytes, shape (n,).
         """
-        lengths = tokenizer.vocabulary.narrow_byte_lengths.take(encoded.ids)
         running = _running(lengths)
         excess = np.diff(running[encoded.offsets]) - np.diff(batch.offsets)
         if tokenizer.prefix_space and excess.any():
             prefixed = _prefixed(excess, encoded, tokenizer)
             excess -= prefixed
             # the space goes from the document's first token, which moves all that follow
+            lengths = lengths.copy()
             lengths[encoded.offsets[:-1][prefixed]] -= 1
             running = _running(lengths)
         breached = excess != 0

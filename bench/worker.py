@@ -252,8 +252,8 @@ def _loaded_now(source: TokenizerSource, watch: Stopwatch) -> Tokenizer | Tokben
 def _warm(tokenizer: Tokenizer) -> Tokenizer:
     """Compute the look-up tables over the vocabulary, which are part of loading."""
     vocabulary = tokenizer.vocabulary
-    _ = vocabulary.narrow_byte_lengths, vocabulary.is_partial_character, vocabulary.is_unknown
-    _ = vocabulary.is_byte_fallback, facts_of(tokenizer)
+    _ = vocabulary.sizes, vocabulary.is_unknown, vocabulary.is_byte_fallback
+    _ = facts_of(tokenizer)
     _ = tokenizer.prefix_space and vocabulary.starts_with_space
     return tokenizer
 
