@@ -38,13 +38,10 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     head = json.dumps(header).encode()
     parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
     payload = b"".join(parts)
-    data = xxhash.xxh3_128_digest(payload) + payload
     try:
-        try:
-            path.write_bytes(data)
-        except FileNotFoundError:  # the first cell of its folder
+        if not path.parent.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        path.write_bytes(xxhash.xxh3_128_digest(payload) + payload)
     except OSError as exc:
         raise cannot_write(path, exc) from exc
 

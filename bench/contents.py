@@ -95,7 +95,7 @@ def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
         contents.data,
     )
     payload = b"".join(parts)
-    write_whole(path, _digest(payload) + payload)
+    write_whole(path, xxhash.xxh3_128_digest(payload) + payload)
 
 
 def read_contents(path: Path, fingerprint: str) -> Contents | None:
@@ -105,7 +105,7 @@ def read_contents(path: Path, fingerprint: str) -> Contents | None:
     except OSError:
         return None
     payload = data[16:]
-    if _digest(payload) != data[:16] or payload[:64] != fingerprint.encode():
+    if xxhash.xxh3_128_digest(payload) != data[:16] or payload[:64] != fingerprint.encode():
         return None
     n = int.from_bytes(payload[64:72], "little")
     lengths: npt.NDArray[Any] = np.frombuffer(payload, "<i4", n, 72)
@@ -117,7 +117,3 @@ def read_contents(path: Path, fingerprint: str) -> Contents | None:
         starts_with_space=flags[2 * n :],
         data=bytes(payload[72 + 7 * n :]),
     )
-
-
-def _digest(payload: bytes | memoryview) -> bytes:
-    return xxhash.xxh3_128_digest(payload)

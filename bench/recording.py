@@ -46,8 +46,8 @@ def write_run(
 ) -> None:
     """Write every file of a run folder but `environment.json` and the reports.
 
-    `run.json` comes last, so that a folder that holds it holds everything. Raises `ResultsError` where one cannot be
-    written.
+    `run.json` comes last, so that a folder that holds it holds everything. Raises `ResultsError`
+    where one cannot be written.
     """
     tables: dict[str, pa.Table | Iterable[pa.Table]] = {
         "measurements.parquet": measurement_table(measurements, tallies),

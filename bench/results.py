@@ -169,6 +169,7 @@ def write_json(path: Path, value: Any) -> None:
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _JSON_LEVELS = 3
+"""Levels of a value that have a line for each entry; the C encoder writes what is below them."""
 
 
 def _readable(value: Any, level: int) -> str:

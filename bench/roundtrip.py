@@ -59,7 +59,7 @@ def judge(
     suspects: dict[int, tuple[Settled, Settled]] = {}
     for i, (before, after) in differing.items():
         words, words_after = before.split(), after.split()
-        if words == words_after:
+        if words == words_after:  # as they are written: their normal forms are equal too
             kinds[i] = LOSSY if i in with_unknown else NORMALIZED
         elif "".join(words) == "".join(words_after):
             kinds[i] = LOSSY
