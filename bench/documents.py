@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,9 +57,11 @@ def _documents(parts: Sequence[_Part]) -> pa.Table:
         return np.concatenate([part.tally.documents[name] for part in parts])
 
     columns: dict[str, pa.Array] = {
-        "language": _strings(itertools.repeat(p.facts.language, p.tally.n) for p in parts),
-        "document_id": _strings(part.ids for part in parts),
-        "round_trip": pa.array([ROUND_TRIP[k] for k in joined("round_trip").tolist()], pa.string()),
+        "language": _chosen(
+            [p.facts.language for p in parts], np.repeat(range(len(parts)), counts)
+        ),
+        "document_id": pa.array([i for part in parts for i in part.ids], pa.string()),
+        "round_trip": _chosen(ROUND_TRIP, joined("round_trip")),
         "ids_hash": pa.array(np.concatenate([part.tally.ids_hash for part in parts])),
         "ids": pa.concat_arrays([_ids_array(part.tally) for part in parts]),
     }
@@ -70,8 +71,9 @@ def _documents(parts: Sequence[_Part]) -> pa.Table:
     return pa.Table.from_arrays([columns[f.name] for f in DOCUMENTS], schema=DOCUMENTS)
 
 
-def _strings(values: Iterable[Iterable[str]]) -> pa.Array:
-    return pa.array(list(itertools.chain.from_iterable(values)), pa.string())
+def _chosen(names: Sequence[str], places: npt.NDArray[Any]) -> pa.Array:
+    """Return the name at each place, shape (n_documents,)."""
+    return pa.DictionaryArray.from_arrays(places.astype(np.int32), names).cast(pa.string())
 
 
 def _ids_array(tally: Tally) -> pa.Array:

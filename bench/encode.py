@@ -91,8 +91,11 @@ def flatten(batch: Sequence[Ids]) -> Encoded:
     return Encoded(ids=np.asarray(flat, np.uint32), offsets=offsets)
 
 
+_OF_32_BITS = {np.dtype(np.uint32), np.dtype(np.int32)}
+
+
 def _concatenated(batch: Sequence[Any]) -> npt.NDArray[np.uint32]:
-    if {ids.dtype for ids in batch} == {np.dtype(np.uint32)}:
+    if {ids.dtype for ids in batch} <= _OF_32_BITS:
         with suppress(TypeError):  # an array with gaps
             return np.frombuffer(b"".join(batch), np.uint32)  # twice as fast as NumPy
     return np.concatenate(batch).astype(np.uint32, copy=False)

@@ -8,9 +8,10 @@ document; white space and canonically equivalent forms do not count, order is no
 from __future__ import annotations
 
 import itertools
+import operator
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.environment import Stopwatch
-from bench.model import Finding, IntArray, Tokenizer
+from bench.model import Finding, Ids, IntArray, Tokenizer
 from bench.slices import SliceBatch
 from bench.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
 from bench.words import Boundaries
@@ -53,8 +54,8 @@ def judge(
     lost = {cause: np.zeros(len(batch.texts), np.int64) for cause in LOSS_CAUSES}
     if batch.texts == decoded:
         return Verdict(kinds=kinds, lost=lost, findings=())
-    pairs = zip(batch.texts, decoded, strict=True)
-    differing = {i: pair for i, pair in enumerate(pairs) if pair[0] != pair[1]}
+    pairs = enumerate(zip(batch.texts, decoded, strict=True))
+    differing = dict(itertools.compress(pairs, map(operator.ne, batch.texts, decoded)))
     with_unknown = _without_unknown(tokenizer, batch, encoded, differing, boundaries, lost, watch)
     suspects: dict[int, tuple[Settled, Settled]] = {}
     for i, (before, after) in differing.items():
@@ -143,11 +144,11 @@ def _without_unknown(
     documents = [i for i in np.flatnonzero(some).tolist() if i in differing]
     with watch.section("decode"):
         clean = list(tokenizer.decode_batch(_known_ids(encoded, documents, unknown)))
-    kept = (
-        [batch.texts[i] for i in documents]
-        if boundaries is None
-        else _outside(batch, _covered_bytes(batch, boundaries, unknown), documents, lost["unknown"])
-    )
+    kept: Iterable[str] = [batch.texts[i] for i in documents]
+    if boundaries is not None:
+        starts, ends = boundaries.starts[unknown], boundaries.ends[unknown]
+        covered = covered_bytes(len(batch.buffer), starts, ends)
+        kept = _outside(batch, covered, documents, lost["unknown"])
     for i, before, after in zip(documents, kept, clean, strict=True):
         differing[i] = before, after
     return frozenset(documents)
@@ -155,22 +156,26 @@ def _without_unknown(
 
 def _known_ids(
     encoded: Encoded, documents: Sequence[int], unknown: npt.NDArray[np.bool_]
-) -> list[list[int]]:
+) -> list[Ids]:
     ids = encoded.ids[~unknown]
     gone = np.zeros(len(unknown) + 1, np.int64)
     np.cumsum(unknown, out=gone[1:])
     ends = (encoded.offsets - gone[encoded.offsets]).tolist()
-    return [ids[ends[i] : ends[i + 1]].tolist() for i in documents]
+    return [ids[ends[i] : ends[i + 1]] for i in documents]
 
 
-def _covered_bytes(
-    batch: SliceBatch, boundaries: Boundaries, unknown: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    edges = np.zeros(len(batch.buffer) + 1, np.int32)
-    np.add.at(edges, boundaries.starts[unknown], 1)
-    np.add.at(edges, boundaries.ends[unknown], -1)
-    np.cumsum(edges, out=edges)
-    return edges[:-1] > 0
+def covered_bytes(n: int, starts: IntArray, ends: IntArray) -> npt.NDArray[np.bool_]:
+    """Tell which of n bytes lie in any of the spans, which may overlap; shape (n,).
+
+    >>> covered_bytes(6, np.array([1, 2]), np.array([3, 4])).tolist()
+    [False, True, True, True, False, False]
+    """
+    order = np.argsort(starts, kind="stable")
+    reached = np.maximum.accumulate(ends[order])
+    edges = np.zeros(2 * len(order) + 2, np.int64)
+    edges[2:-1:2], edges[-1] = reached, n
+    edges[1:-1:2] = np.maximum(starts[order], edges[:-2:2])
+    return np.repeat(np.arange(len(edges) - 1) % 2 == 1, np.diff(edges))
 
 
 def _outside(
@@ -184,7 +189,8 @@ def _outside(
     gone = batch.buffer[covered].tobytes()
     left, left_ends = batch.buffer[~covered].tobytes(), (batch.offsets - ends).tolist()
     gone_ends = ends.tolist()
-    has_space = any(map(str.isspace, set(gone.decode("utf-8", "replace"))))
+    text = gone.decode("utf-8", "replace")
+    has_space = text.split(maxsplit=1) != [text]
     for i in documents:
         under = gone[gone_ends[i] : gone_ends[i + 1]]
         lost[i] = _visible(under) if has_space else len(under)

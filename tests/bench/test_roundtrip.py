@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from bench.encode import Counter
 from bench.environment import Stopwatch
 from bench.model import Ids, Vocabulary
-from bench.roundtrip import classify, explain
+from bench.roundtrip import classify, covered_bytes, explain
 from bench.slices import Slice
 from bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 
@@ -197,3 +198,20 @@ def test_the_excerpt_is_of_the_place_and_not_of_the_whole_text(survives: Survive
 )
 def test_a_change_is_named(before: str, after: str, told: str) -> None:
     assert explain(before, after, {}) == told
+
+
+@given(
+    st.integers(1, 30),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.booleans()), max_size=12),
+)
+def test_bytes_under_unknown_tokens_however_their_spans_lie(
+    n: int, spans: list[tuple[int, int, bool]]
+) -> None:
+    starts = np.array([min(a, b, n) for a, b, _ in spans], np.int64)
+    ends = np.array([min(max(a, b), n) for a, b, _ in spans], np.int64)
+    unknown = np.array([is_unknown for *_, is_unknown in spans], np.bool_)
+
+    covered = covered_bytes(n, starts[unknown], ends[unknown])
+
+    under = [range(*span) for span in zip(starts[unknown], ends[unknown], strict=True)]
+    assert covered.tolist() == [any(i in one for one in under) for i in range(n)]
