@@ -10,6 +10,7 @@ document; when it is lost at a document, it is tried again without that document
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -244,7 +245,9 @@ def load(
 def _loaded_now(source: TokenizerSource, watch: Stopwatch) -> Tokenizer | TokbenchError:
     try:
         with watch.section("load"), library_failures(source.key, "say what its ids are"):
-            return _warm(source.load())
+            tokenizer = _warm(source.load())
+            gc.freeze()  # what is there now stays: the collector need not walk it again and again
+            return tokenizer
     except TokbenchError as exc:
         return exc
 

@@ -221,13 +221,15 @@ class TokenizerSummary(NamedTuple):
     """Speed in one batch of repeated text, relative to the pinned tokenizer; None for that one."""
 
 
-def summarize(view: View, corpus: str) -> list[TokenizerSummary]:
+@lru_cache(maxsize=16)
+def summarize(view: View, corpus: str) -> tuple[TokenizerSummary, ...]:
     """Return the summaries of a corpus, best first: most languages ranked first, fewest tokens."""
     lines = [_summary(view, corpus, name) for name in view.tokenizers]
     lines = [line for line in lines if (line.tokenizer, corpus) in view.measured]
-    return sorted(
+    order = sorted(
         lines, key=lambda s: (s.ranked_in == 0, -s.first_in, s.tokens or 1 << 62, s.tokenizer)
     )
+    return tuple(order)
 
 
 def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
