@@ -355,9 +355,9 @@ class Results:
         """What `run.json` holds: config, tokenizers, corpora, cells, versions, digest."""
         return self._json("run.json")
 
-    @cached_property
+    @property
     def environment(self) -> dict[str, Any]:
-        """Clock, machine and CPU seconds; empty when the file is not there."""
+        """Clock, machine and CPU seconds, which come last; empty when the file is not there."""
         return self._json("environment.json") if (self.folder / "environment.json").exists() else {}
 
     @cached_property

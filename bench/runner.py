@@ -105,17 +105,17 @@ def _run(
     progress.step("writing results")
     kept = vocabularies_of(folder, tallies) if config.run.keep_ids else {}
     write_run(folder, config, plan, tallies, slices, measurements, findings, noisy, samples, kept)
-    write_json(
-        folder / "environment.json",
-        {
-            **describe(started),
-            "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
-            "asked": {suite: asdict(asked) for suite, asked in answers.asked.items()},
-            "peak_bytes": {"run": peak_bytes(), **asking.peak_bytes},
-        },
-    )
+    environment = describe(started)
+    write_json(folder / "environment.json", environment)  # reports name the machine
     results = load_results(folder)
-    unwritten = _write_reports(config.run.reports, results)
+    with watch.section("reports"):
+        unwritten = _write_reports(config.run.reports, results)
+    environment |= {
+        "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
+        "asked": {suite: asdict(asked) for suite, asked in answers.asked.items()},
+        "peak_bytes": {"run": peak_bytes(), **asking.peak_bytes},
+    }
+    write_json(folder / "environment.json", environment)
     problems = _problems(tallies, inputs.findings) + failed
     problems += [f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in untimed]
     problems += unwritten

@@ -76,7 +76,7 @@ def test_exact_files_name_no_place_and_no_time(broken_run: RunOutcome) -> None:
 def test_the_environment_holds_clock_machine_and_cpu_seconds(good_run: RunOutcome) -> None:
     environment = good_run.results.environment
     assert environment["finished"] >= environment["started"]
-    assert {"encode", "decode", "corpus", "other"} <= set(environment["cpu_seconds"])
+    assert {"encode", "decode", "corpus", "reports", "other"} <= set(environment["cpu_seconds"])
     assert all(seconds >= 0 for seconds in environment["cpu_seconds"].values())
 
 
