@@ -417,7 +417,8 @@ class Results:
 
     def _table(self, name: str, schema: pa.Schema) -> pa.Table:
         try:
-            return pq.read_table(self.folder / name, partitioning=None).select(schema.names)
+            with pq.ParquetFile(self.folder / name) as file:  # `read_table` loads pyarrow.dataset
+                return file.read().select(schema.names)
         except (OSError, pa.ArrowException, KeyError) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
 
