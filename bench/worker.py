@@ -246,7 +246,8 @@ def _loaded_now(source: TokenizerSource, watch: Stopwatch) -> Tokenizer | Tokben
     try:
         with watch.section("load"), library_failures(source.key, "say what its ids are"):
             tokenizer = _warm(source.load())
-            gc.freeze()  # what is there now stays: the collector need not walk it again and again
+            if heartbeat.is_watched():  # a process of its own: what it has loaded by now stays,
+                gc.freeze()  # and the collector need not walk it again and again
             return tokenizer
     except TokbenchError as exc:
         return exc
