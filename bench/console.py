@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def make_safe() -> None:
-    """Let no character that the terminal or pipe cannot encode end the program."""
+    """Let no stream that is closed, and no character that it cannot encode, end the program."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:  # closed before the program began
+            _silence(number)
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -24,8 +29,7 @@ def make_safe() -> None:
 
 def result(text: str) -> None:
     """Print a result to stdout."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+    _print(sys.stdout, text)
 
 
 def result_json(value: Any) -> None:
@@ -35,8 +39,29 @@ def result_json(value: Any) -> None:
 
 def message(text: str) -> None:
     """Print a remark to stderr."""
-    sys.stderr.write(text if text.endswith("\n") else text + "\n")
-    sys.stderr.flush()
+    _print(sys.stderr, text)
+
+
+def _print(stream: TextIO, text: str) -> None:
+    """Print a text as lines; where the reader has gone, work goes on in silence.
+
+    What a command does, and its exit code, must not depend on who reads along.
+    """
+    try:
+        stream.write(text if text.endswith("\n") else text + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream.fileno())
+
+
+def _silence(number: int) -> None:
+    """Send what is written to a file descriptor nowhere, also by libraries and at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere == number:  # it was the lowest that was free
+        os.set_inheritable(number, True)
+        return
+    os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def table(

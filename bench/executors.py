@@ -44,6 +44,10 @@ class Inline:
         return future
 
 
+MOST_JOBS = 1024
+"""Worker processes at a time; each has a thread that serves it."""
+
+
 @contextmanager
 def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
     """Give worker processes for as long as the block runs; none of them outlives it."""
@@ -52,7 +56,7 @@ def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
         return
     from bench.pool import Workers
 
-    with Workers(jobs or default_jobs(), on_loss=progress.step) as workers:
+    with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=progress.step) as workers:
         yield workers
 
 

@@ -17,6 +17,7 @@ import filelock
 
 from bench.cells import failed_rows_of
 from bench.errors import ResultsError
+from bench.paths import is_text
 from bench.plan import Plan
 from bench.results import write_json
 
@@ -36,6 +37,8 @@ def open_folder(
     not), else one of the next free number. Raises `ResultsError` where another process works in
     it, or it cannot be written.
     """
+    if not is_text(output.absolute()):
+        raise ResultsError(f"{str(output)!r}: is not UTF-8; choose another --output")
     folder = _unfinished(output, plan, rerun=rerun) if not new else None
     if folder is None:
         folder = _next(output, plan.name)

@@ -44,7 +44,7 @@ class Rule(BaseModel):
     allow: Allow | None = Field(
         None,
         description="changes that pass: nothing; better: a change of a value without direction "
-        "where sizes got better and none worse; anything",
+        "where gated values got better and none worse; anything",
     )
     gated: bool | None = Field(None, description="false: shown, decides nothing")
 

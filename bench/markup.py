@@ -33,7 +33,14 @@ def visible(text: str) -> str:
     >>> print(visible(" the"), visible("a\u200bb"), visible("\x00"), visible("\\n"))
     ␣the a\u{200B}b \u{0} \\n
     """
-    return "".join(_visible_character(c) for c in text)
+    shown: list[str] = []
+    alone = True  # whether a mark would have nothing to stand on
+    for c in text:
+        is_mark = unicodedata.category(c)[0] == "M"
+        written = _visible_character(c)
+        shown.append(f"◌{written}" if alone and is_mark else written)
+        alone = written != c
+    return "".join(shown)
 
 
 def _visible_character(c: str) -> str:
@@ -44,7 +51,7 @@ def _visible_character(c: str) -> str:
     category = unicodedata.category(c)
     if category in _HIDDEN or category == "Zs" or c in "␣◌":  # what stands for something else here
         return _spell(c)
-    return f"◌{c}" if unicodedata.combining(c) else c
+    return c
 
 
 def _spell(c: str) -> str:
@@ -98,3 +105,12 @@ def percent(value: float | None, digits: int = 1) -> str:
     if 100 - smallest < value * 100 < 100:
         return f"> {100 - smallest:.{digits}f} %"
     return f"{value * 100:.{digits}f} %"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """Write a count with its noun.
+
+    >>> plural(1, "text"), plural(1200, "entry", "entries")
+    ('1 text', '1,200 entries')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -18,6 +18,15 @@ def user_path(folder: Path, written: str) -> Path:
         return folder / Path(written).expanduser()
 
 
+def is_text(path: Path) -> bool:
+    """Whether a path can be written as text: a name on disk may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @contextmanager
 def looking_at(written: str) -> Iterator[None]:
     """Turn what the system says of a path in the block into an `InputError` that names it.

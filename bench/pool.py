@@ -457,8 +457,8 @@ def _end_with_parent() -> None:
 
 def _write_to(log: str) -> None:
     """Send what libraries print to a file: results and progress are told by the parent only."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # none where the user closed it
+        stream.flush()
     target = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(target, 1)
     os.dup2(target, 2)

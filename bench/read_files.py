@@ -20,7 +20,7 @@ from typing import IO, Any, Literal, cast
 from bench.bundled import text_path
 from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
 from bench.errors import CorpusError
-from bench.paths import looking_at, user_path
+from bench.paths import is_text, looking_at, user_path
 from bench.rows import Reading, Row, columns_of, matches, no_column
 
 Format = Literal["txt", "jsonl", "csv", "parquet"]
@@ -85,6 +85,8 @@ def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
         matches = sorted(path for path in found if path.is_file())
     if not matches:
         raise CorpusError(f"no file matches {written!r}; paths start from the config's folder")
+    if (odd := next((path for path in matches if not is_text(path)), None)) is not None:
+        raise CorpusError(f"{str(odd)!r}: this name is not UTF-8, and could not be told; rename it")
     shown = PurePosixPath(*parts[:plain])
     return [(path, (shown / path.relative_to(base).as_posix()).as_posix()) for path in matches]
 

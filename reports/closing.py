@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.markup import count, escape, percent
+from bench.markup import count, escape, percent, plural
 from bench.markup import markdown_table as table
 from reports.speed import untimed
 from reports.tables import folded, listed
@@ -111,7 +111,7 @@ def _spellings(view: View) -> Iterator[str]:
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
                 yield (
-                    f"{escape(name)} on {escape(corpus)}: {n:,.0f} documents spell a special token; "
+                    f"{escape(name)} on {escape(corpus)}: {plural(round(n), 'document')} with the spelling of a special token; "
                     "it was read as ordinary text"
                 )
 

@@ -61,7 +61,7 @@ def _about(view: View, corpus: str) -> str:
     many = "language" if len(languages) == 1 else "languages"
     unit = metas[languages[0]]["unit"]
     return (
-        f"{len(languages)} {many}, {view.documents(corpus)} documents each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
+        f"{len(languages)} {many}, {view.documents(corpus)} each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
         f"A document is one {escape(unit)}; rows: {escape(metas[languages[0]]['rows_asked'])}.{lost}"
     )
 

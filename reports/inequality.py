@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from bench.markup import count, escape, number, percent
+from bench.markup import count, escape, number, percent, plural
 from bench.markup import markdown_table as table
-from reports.tables import Cell, by_language, folded, plural
+from reports.tables import Cell, by_language, folded
 from reports.view import Row, View
 
 

@@ -37,7 +37,7 @@ def _corpus(view: View, corpus: str) -> str:
     languages = view.languages(corpus)
     pivot = view.pivot(corpus)
     unit = "language" if len(languages) == 1 else "languages"
-    head = f"{corpus}: {len(languages)} {unit}, {view.documents(corpus)} documents each"
+    head = f"{corpus}: {len(languages)} {unit}, {view.documents(corpus)} each"
     lines = summarize(view, corpus)
     header = ["tokenizer", "entries", "tokens", f"bytes/token {pivot or languages[0]}"]
     if pivot:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bench.markup import count, escape, percent
+from bench.markup import count, escape, percent, plural
 from bench.markup import markdown_table as table
-from reports.tables import crossed, folded, listed, plural, pooled
+from reports.tables import crossed, folded, listed, pooled
 from reports.tokens import code, code_points, shown_text
 from reports.view import Row, View, summarize
 

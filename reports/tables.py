@@ -102,15 +102,6 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def plural(n: int, one: str, many: str | None = None) -> str:
-    """Write a count with its noun.
-
-    >>> plural(1, "text"), plural(1200, "entry", "entries")
-    ('1 text', '1,200 entries')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def pooled(rows: Iterable[Row]) -> float | None:
     """Return a share or mean over several rows, each weighted by what it is over."""
     known = [row for row in rows if row["value"] is not None and row["n"]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.markup import count, escape, number, percent
+from bench.markup import count, escape, number, percent, plural
 from bench.markup import markdown_table as table
-from reports.tables import by_language, crossed, folded, plural, unbroken, value_of
+from reports.tables import by_language, crossed, folded, unbroken, value_of
 from reports.view import Row, View
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bench.markup import number
+from bench.markup import number, plural
 from bench.results import Results
 
 Row = dict[str, Any]
@@ -110,7 +110,9 @@ class View:
     def documents(self, corpus: str) -> str:
         """How many documents each language has: one number, or the least and the most."""
         counts = sorted({meta["documents"] for meta in self.corpora[corpus].values()})
-        return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        if len(counts) == 1:
+            return plural(counts[0], "document")
+        return f"{counts[0]:,} to {counts[-1]:,} documents"
 
     def refusal(self, corpus: str) -> str | None:
         """Why premiums are refused on a whole corpus, None where they are not."""
@@ -313,9 +315,18 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     ranked = [line for line in lines if line.ranked_in]
     if not ranked:
         sentences = [f"On {corpus}, no tokenizer could be ranked."]
+    elif len(ranked) > 1 and all(line.first_in == len(languages) for line in ranked):
+        sentences = [
+            f"On {corpus}, no ranked tokenizer surely writes fewer tokens than another: "
+            f"{view.documents(corpus)} for each language cannot tell them apart."
+        ]
     elif len(languages) == 1:
-        firsts = [line.tokenizer for line in ranked if line.first_in]
-        sentences = [f"On {corpus}, {_and(firsts)} {_writes(firsts)} the fewest tokens."]
+        fewest = [line.tokenizer for line in ranked if line.tokens == ranked[0].tokens]
+        near = [n for line in ranked if line.first_in and (n := line.tokenizer) not in fewest]
+        sentences = [
+            f"On {corpus}, {_and(fewest)} {_writes(fewest)} the fewest tokens"
+            + (f"; {_and(near)} {_is(near)} not surely worse." if near else ".")
+        ]
     else:
         best = [line for line in ranked if line.first_in == ranked[0].first_in]
         names = [line.tokenizer for line in best]
@@ -351,6 +362,10 @@ def _why_unranked(row: Row | None) -> str:
     if row is None or row["status"] != "ok":
         return "documents failed"
     return "text is lost" if "lost" in (row["detail"] or "") else "there are no tokens"
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _writes(names: Sequence[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bench.markup import count, escape, percent
+from bench.markup import count, escape, percent, plural
 from bench.markup import markdown_table as table
-from reports.tables import crossed, folded, listed, plural, share_of
+from reports.tables import crossed, folded, listed, share_of
 from reports.tokens import code, code_points, shown_bytes
 from reports.view import Row, View
 

@@ -34,7 +34,7 @@ class _Group(click.Group):
             ctx.exit(getattr(exc, "exit_code", 130))
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone: nothing is left to say
-            ctx.exit(0)
+            ctx.exit(141)  # as of a program that the system ends for it
         except OSError as exc:
             place = f"{exc.filename}: " if exc.filename else ""
             message(f"error: {place}{exc.strerror or exc}")

@@ -385,3 +385,36 @@ def test_help_imports_no_heavy_library_and_scans_no_entry_points(arguments: list
     allowed = {"importlib.metadata"} if arguments == ["--version"] else set()
     assert loaded & HEAVY <= allowed
     assert done.stdout
+
+
+# nobody reads along
+
+
+def test_a_command_keeps_its_work_and_its_exit_code_when_the_reader_has_gone(folder: Path) -> None:
+    (folder / "c.yaml").write_text(
+        CONFIG + "  gone: {type: sentencepiece, file: gone.model}\n", encoding="utf-8"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*COMMAND, "run", "c.yaml", "--jobs", "0"], stdout=writer, stderr=writer, check=False
+    )
+    os.close(writer)
+    assert done.returncode == 3
+    assert (folder / "runs" / "mine-1" / "run.json").exists()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_was_closed_before_does_no_harm(folder: Path, closed: str) -> None:
+    command = f'"$@" run c.yaml --jobs 1 {closed}'
+    done = subprocess.run(["sh", "-c", command, "sh", *COMMAND], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (folder / "runs" / "mine-1" / "report.md").exists()
+
+
+def test_more_jobs_than_anyone_has_are_no_fault(folder: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "c.yaml", "--jobs", "100000"], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

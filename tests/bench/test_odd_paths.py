@@ -125,3 +125,30 @@ def test_a_folder_that_may_not_be_entered_is_told(
     (folder / "folder").chmod(0o700)
     assert done.returncode == 3
     assert "'folder/a.jsonl' cannot be read: Permission denied" in done.stderr
+
+
+def test_a_name_that_is_no_text_costs_its_own_corpus(
+    tmp_path: Path, tokbench: Callable[..., Any]
+) -> None:
+    try:
+        (tmp_path / os.fsdecode(b"gr\xfc.txt")).write_text("hello\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    (tmp_path / "good.txt").write_text("hello\n", encoding="utf-8")
+    files = {"source": "files", "language": "en"}
+    config = {
+        "name": "odd",
+        "corpora": {"good": {**files, "path": "good.txt"}, "bad": {**files, "path": "gr*.txt"}},
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}},
+    }
+    (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
+    done = tokbench(tmp_path, "run", "c.yaml", "--jobs", "1")
+    assert done.returncode == 3
+    assert "this name is not UTF-8" in done.stderr
+    cells = load_results(tmp_path / "runs" / "odd-1").run["cells"]
+    assert {cell["corpus"]: cell["status"] for cell in cells} == {"good": "ok", "bad": "failed"}
+    out = os.fsdecode(b"out\xfc")
+    refused = tokbench(tmp_path, "run", "c.yaml", "--output", out)
+    assert refused.returncode == 3
+    assert "choose another --output" in refused.stderr
+    assert not (tmp_path / out).exists()

@@ -149,6 +149,32 @@ def test_a_tokenizer_that_failed_is_not_said_to_lose_text(broken_run: RunOutcome
     assert "raises in 1 of 1" in reason
 
 
+@pytest.mark.parametrize(
+    ("n", "sentence"),
+    [
+        (
+            1,
+            "On c, no ranked tokenizer surely writes fewer tokens than another: 1 document for "
+            "each language cannot tell them apart.",
+        ),
+        (40, "On c, half and again write the fewest tokens."),
+    ],
+)
+def test_only_those_that_write_the_fewest_are_said_to(
+    n: int, sentence: str, measure: Measure
+) -> None:
+    config = {
+        "corpora": {"c": {"source": "files", "path": "c.jsonl", "language": "en", "id": "id"}},
+        "tokenizers": {
+            "bytes": {"type": "utf8_bytes"},
+            "half": {"type": "toy_pieces", "pieces": ["abcd"]},
+            "again": {"type": "toy_pieces", "pieces": ["abcd"]},
+        },
+    }
+    run = measure(config, {"c.jsonl": ["abcd efgh"] * n})
+    assert verdicts(View(run.results))[0] == sentence
+
+
 def test_nothing_to_rank_is_said(measure: Measure) -> None:
     config = {
         "corpora": {"c": {"source": "files", "path": "c.jsonl", "language": "en", "id": "id"}},
