@@ -110,9 +110,10 @@ def _spellings(view: View) -> Iterator[str]:
         for name in view.tokenizers:
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
+                documents = f"{plural(round(n), 'document')} {'spells' if n == 1 else 'spell'}"
                 yield (
-                    f"{escape(name)} on {escape(corpus)}: {plural(round(n), 'document')} with the spelling of a special token; "
-                    "it was read as ordinary text"
+                    f"{escape(name)} on {escape(corpus)}: {documents} a special token; it was read "
+                    "as ordinary text"
                 )
 
 
