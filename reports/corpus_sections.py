@@ -111,8 +111,8 @@ def _notes_to_table(view: View, corpus: str, lines: Sequence[TokenizerSummary]) 
         limit = view.run["policy"]["lost_limit"]
         notes.append(
             f"{UNRANKED} not ranked in some languages: more than {percent(limit, 0)} of the bytes are "
-            "lost there, or documents failed. Premiums are left out where text is lost; then the "
-            "median is over the languages in brackets."
+            "lost there, there are no tokens, or documents failed. Premiums are left out where text "
+            "is lost; then the median is over the languages in brackets."
         )
     if any(corpus in trained_on(view, line.tokenizer) for line in lines):
         notes.append(

@@ -150,18 +150,22 @@ def test_a_tokenizer_that_failed_is_not_said_to_lose_text(broken_run: RunOutcome
 
 
 @pytest.mark.parametrize(
-    ("n", "sentence"),
+    ("texts", "sentence"),
     [
         (
-            1,
+            ["abcd efgh"],
             "On c, no ranked tokenizer surely writes fewer tokens than another: 1 document for "
             "each language cannot tell them apart.",
         ),
-        (40, "On c, again and half write the fewest tokens."),
+        (["abcd"] * 40, "On c, again and half write the fewest tokens."),
+        (
+            ["abcd", "efgh"] * 20 + ["efgh"],
+            "On c, other writes the fewest tokens; again and half are not surely worse.",
+        ),
     ],
 )
 def test_only_those_that_write_the_fewest_are_said_to(
-    n: int, sentence: str, measure: Measure
+    texts: list[str], sentence: str, measure: Measure
 ) -> None:
     config = {
         "corpora": {"c": {"source": "files", "path": "c.jsonl", "language": "en", "id": "id"}},
@@ -169,9 +173,10 @@ def test_only_those_that_write_the_fewest_are_said_to(
             "bytes": {"type": "utf8_bytes"},
             "half": {"type": "toy_pieces", "pieces": ["abcd"]},
             "again": {"type": "toy_pieces", "pieces": ["abcd"]},
+            "other": {"type": "toy_pieces", "pieces": ["efgh"]},
         },
     }
-    run = measure(config, {"c.jsonl": ["abcd efgh"] * n})
+    run = measure(config, {"c.jsonl": texts})
     assert verdicts(View(run.results))[0] == sentence
 
 
