@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import ResultsError, UsageError
-from bench.results import Results, load_results
-from bench.sides import SideInput, side_of
+from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.results import Results, load_results
+from tokbench.bench.sides import SideInput, side_of
 
 Say = Callable[[str], None]
 
@@ -53,7 +53,7 @@ def run_in(environment: Environment, config: str, overrides: Sequence[str], *, s
     `ResultsError` when no results came out.
     """
     _check(environment.python)
-    command = ["-m", "bench.cli", "run", config, "--new", "--quiet"]
+    command = ["-m", "tokbench", "run", config, "--new", "--quiet"]
     command += ["--output", str(environment.output), "--set", "keep_ids=true"]
     for override in overrides:
         command += ["--set", override]
@@ -72,7 +72,7 @@ def run_in(environment: Environment, config: str, overrides: Sequence[str], *, s
 
 def _check(python: Path) -> None:
     try:
-        done = _python(python, ["-c", "import bench.cli, bench.gate"])
+        done = _python(python, ["-c", "import tokbench.bench.cli, tokbench.bench.gate"])
     except OSError as exc:
         raise UsageError(f"{python}: cannot be started: {exc.strerror or exc}") from exc
     if done.returncode:

@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import IntArray
+from tokbench.bench.model import IntArray
 
 TokenIds = npt.NDArray[np.uint32]
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench import plugins
-from bench.console import table
-from bench.errors import InputError
-from bench.plugins import AnchorPlugin
+from tokbench.bench import plugins
+from tokbench.bench.console import table
+from tokbench.bench.errors import InputError
+from tokbench.bench.plugins import AnchorPlugin
 
 SHOWN = 5
 """Figures that moved are listed up to this many per anchor."""

@@ -15,23 +15,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
-from bench import heartbeat
-from bench.calls import Calls, LostItem
-from bench.cells import stored_tally
-from bench.collecting import collect, failed_rows
-from bench.contents import read_contents
-from bench.counting import Progress
-from bench.environment import Stopwatch, peak_bytes
-from bench.errors import ResultsError, TokbenchError
-from bench.examine import Asked, Examination
-from bench.executors import Executor
-from bench.limits import Limits
-from bench.loading import TokenizerSource
-from bench.model import Finding, Measurement, Tokenizer
-from bench.plugins import TokenizerSuite
-from bench.pool import Loss, Settle, TryAgain
-from bench.tally import Cell, CorpusFacts, Tallies
-from bench.worker import (
+from tokbench.bench import heartbeat
+from tokbench.bench.calls import Calls, LostItem
+from tokbench.bench.cells import stored_tally
+from tokbench.bench.collecting import collect, failed_rows
+from tokbench.bench.contents import read_contents
+from tokbench.bench.counting import Progress
+from tokbench.bench.environment import Stopwatch, peak_bytes
+from tokbench.bench.errors import ResultsError, TokbenchError
+from tokbench.bench.examine import Asked, Examination
+from tokbench.bench.executors import Executor
+from tokbench.bench.limits import Limits
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Finding, Measurement, Tokenizer
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.pool import Loss, Settle, TryAgain
+from tokbench.bench.tally import Cell, CorpusFacts, Tallies
+from tokbench.bench.worker import (
     CellTask,
     contents_path,
     facts_of,

@@ -1,7 +1,7 @@
 """Two Pythons that take turns: workers that need the library and no tokbench.
 
 Each side is `bench/bare_worker.py`, run by the interpreter of its environment. A pair is a track of
-`bench.race`: the parent asks one side for a lap, then the other.
+`tokbench.bench.race`: the parent asks one side for a lap, then the other.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bench import bare_worker
-from bench.cases import Case
-from bench.errors import TokbenchError, UsageError
-from bench.race import SIDES, Side, Workload
+from tokbench.bench import bare_worker
+from tokbench.bench.cases import Case
+from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.race import SIDES, Side, Workload
 
 LOAD_SECONDS = 300
 LAP_SECONDS = 120

@@ -12,10 +12,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bench.errors import ResultsError, UsageError
-from bench.gate import Gate
-from bench.results import SCHEMA_VERSION, Results, write_whole
-from bench.snapshot import (
+from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import SCHEMA_VERSION, Results, write_whole
+from tokbench.bench.snapshot import (
     Key,
     MetricFacts,
     SliceFacts,

@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bench.errors import ResultsError
-from bench.results import MEASUREMENTS, TIMINGS, Results, load_results, table_of, write_parquet
-from bench.timing import Sample
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.results import (
+    MEASUREMENTS,
+    TIMINGS,
+    Results,
+    load_results,
+    table_of,
+    write_parquet,
+)
+from tokbench.bench.timing import Sample
 
 SOURCE = "pytest-benchmark"
 

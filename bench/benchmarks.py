@@ -1,4 +1,4 @@
-"""The cases of a config as tests of pytest-benchmark; `bench.benchmark_json` takes its JSON back.
+"""The cases of a config as tests of pytest-benchmark; `tokbench.bench.benchmark_json` takes its JSON back.
 
 Everything runs in the one process of pytest, so cases on several threads are skipped. Tests have
 short ids and never hold a text.
@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from bench.cases import Case, Grid, bytes_of, call_of, lengths_of, single_call
-from bench.config import load_config
-from bench.console import Progress
-from bench.environment import Stopwatch, cpu_model
-from bench.executors import Inline
-from bench.inputs import Inputs
-from bench.model import Tokenizer
-from bench.plugins import ClockSuite
-from bench.timing import Contest, contest_of
+from tokbench.bench.cases import Case, Grid, bytes_of, call_of, lengths_of, single_call
+from tokbench.bench.config import load_config
+from tokbench.bench.console import Progress
+from tokbench.bench.environment import Stopwatch, cpu_model
+from tokbench.bench.executors import Inline
+from tokbench.bench.inputs import Inputs
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import ClockSuite
+from tokbench.bench.timing import Contest, contest_of
 
 
 class Benchmarks:

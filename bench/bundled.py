@@ -1,4 +1,4 @@
-"""Folders tokbench knows: bundled text and ready configs (checkout or wheel), and its cache."""
+"""What tokbench brings along: bundled text and ready configs, as files that can be opened."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from bench.errors import UsageError
-from bench.languages import did_you_mean
+from tokbench.bench.errors import UsageError
+from tokbench.bench.languages import did_you_mean
 
 Dataset = Literal["sentences", "programs"]
 
@@ -40,14 +40,12 @@ def config_path(name: str) -> Path:
 
 
 def _data() -> Path:
-    return _package() / "data"
+    return _package() / "bench" / "data"
 
 
 def _configs() -> Path:
-    # hatchling puts the checkout's configs folder into the wheel's bench/data
-    in_wheel = _data() / "configs"
-    return in_wheel if in_wheel.is_dir() else _package().parent / "configs"
+    return _package() / "configs"
 
 
 def _package() -> Path:
-    return Path(str(files("bench")))
+    return Path(str(files("tokbench")))

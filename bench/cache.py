@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench.errors import UsageError
+from tokbench.bench.errors import UsageError
 
 
 def cache_folder(part: str) -> Path:

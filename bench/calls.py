@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from bench import heartbeat
-from bench.encode import is_library_failure
-from bench.errors import TokenizerError, named
-from bench.markup import visible
+from tokbench.bench import heartbeat
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.errors import TokenizerError, named
+from tokbench.bench.markup import visible
 
 Asking = TypeVar("Asking")
 Answer = TypeVar("Answer")

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bench.bare_worker import batches
-from bench.errors import Refusal
-from bench.model import HasSingleCall, HasThreads, Ids, Tokenizer
+from tokbench.bench.bare_worker import batches
+from tokbench.bench.errors import Refusal
+from tokbench.bench.model import HasSingleCall, HasThreads, Ids, Tokenizer
 
 Phase = Literal["encode", "decode", "latency", "train", "load"]
 """What a sample timed. `load` is no case of its own: it is timed where a worker starts."""

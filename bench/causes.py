@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bench.align import Side, TokenIds
-from bench.compare import Comparison, changed_parts
-from bench.results import Results
+from tokbench.bench.align import Side, TokenIds
+from tokbench.bench.compare import Comparison, changed_parts
+from tokbench.bench.results import Results
 
 NEVER_MOVE_IDS = ("decoder", "post_processor")
 

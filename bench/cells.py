@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from bench.errors import ResultsError
-from bench.model import Finding, IntArray
-from bench.results import cannot_write, finding_rows
-from bench.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Finding, IntArray
+from tokbench.bench.results import cannot_write, finding_rows
+from tokbench.bench.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:

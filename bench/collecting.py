@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from bench import heartbeat
-from bench.encode import is_library_failure
-from bench.errors import TokbenchError, named
-from bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench import heartbeat
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.errors import TokbenchError, named
+from tokbench.bench.model import Finding, Measurement, MetricSpec
 
 Given = Measurement | Finding
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bench.gate import Gate
-from bench.snapshot import IDENTITY_METRICS, Key, Snapshot, Value
-from bench.verdicts import (
+from tokbench.bench.gate import Gate
+from tokbench.bench.snapshot import IDENTITY_METRICS, Key, Snapshot, Value
+from tokbench.bench.verdicts import (
     EFFECTS,
     OUTCOMES,
     Outcome,
@@ -24,7 +24,7 @@ from bench.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from bench.explain import Explanation
+    from tokbench.bench.explain import Explanation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
 """What a config may say, checked: each error starts with ``file:line:column``, names the key,
-and says what to write instead. Reading the file is in `bench.config_file`.
+and says what to write instead. Reading the file is in `tokbench.bench.config_file`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pydantic import (
     field_validator,
 )
 
-from bench import plugins, sweeps
-from bench.config_file import ConfigFile, Loc, read
-from bench.corpora import CorpusEntry, corpus_models
-from bench.errors import ConfigError, PluginError
-from bench.gate import Gate
-from bench.limits import Limits
+from tokbench.bench import plugins, sweeps
+from tokbench.bench.config_file import ConfigFile, Loc, read
+from tokbench.bench.corpora import CorpusEntry, corpus_models
+from tokbench.bench.errors import ConfigError, PluginError
+from tokbench.bench.gate import Gate
+from tokbench.bench.limits import Limits
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""

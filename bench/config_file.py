@@ -1,7 +1,7 @@
 """The file of a config: YAML 1.2 as data, with the place of every key and value in it.
 
 YAML is read as data only: tags name nothing and run nothing, ``no`` is text. What a config may
-say is in `bench.config`; here is where it says it.
+say is in `tokbench.bench.config`; here is where it says it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.reader import ReaderError
 
-from bench.errors import ConfigError
+from tokbench.bench.errors import ConfigError
 
 Loc = tuple[int | str, ...]
 """A place in a config: keys and positions from the top down."""

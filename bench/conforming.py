@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from bench import plugins
-from bench.config import Config, suggest
-from bench.console import table
-from bench.errors import UsageError
-from bench.plugins import SuitePlugin
-from bench.results import Results
+from tokbench.bench import plugins
+from tokbench.bench.config import Config, suggest
+from tokbench.bench.console import table
+from tokbench.bench.errors import UsageError
+from tokbench.bench.plugins import SuitePlugin
+from tokbench.bench.results import Results
 
 SUITE = "conformance"
 SHOWN = 5

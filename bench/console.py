@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-    from bench.tally import Cell
+    from tokbench.bench.tally import Cell
 
 
 def make_safe() -> None:

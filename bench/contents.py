@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from bench.model import BoolArray, IntArray, Vocabulary
+from tokbench.bench.model import BoolArray, IntArray, Vocabulary
 
 CONTENTS = "_contents"
 """File name beside a tokenizer's corpora; no corpus is called so: keys start with a letter or digit."""
@@ -82,7 +82,7 @@ def _starts(lengths: npt.NDArray[np.int32]) -> IntArray:
 
 def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
     """Store contents under a tokenizer's fingerprint; private to a run folder."""
-    from bench.results import write_whole
+    from tokbench.bench.results import write_whole
 
     n = len(contents.lengths)
     parts = (

@@ -21,9 +21,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from bench.errors import UsageError
-from bench.languages import Language, did_you_mean, resolve_all
-from bench.model import Kind
+from tokbench.bench.errors import UsageError
+from tokbench.bench.languages import Language, did_you_mean, resolve_all
+from tokbench.bench.model import Kind
 
 
 def _as_text(value: object) -> object:
@@ -381,7 +381,7 @@ class BuiltinCorpus(Corpus):
 
     def options(self) -> Mapping[str, LanguageOptions]:
         """Return the languages asked for, or all that there are."""
-        from bench.bundled import text_keys
+        from tokbench.bench.bundled import text_keys
 
         return super().options() or {key: LanguageOptions() for key in text_keys(self.dataset)}
 
@@ -393,7 +393,7 @@ class BuiltinCorpus(Corpus):
         return value
 
     def _source_problem(self) -> str | None:
-        from bench.bundled import text_keys
+        from tokbench.bench.bundled import text_keys
 
         if (self.dataset == "programs") != (self.kind == "code"):
             return f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"

@@ -21,8 +21,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bench.model import MetricSpec
-from bench.plugins import Plugin
+from tokbench.bench.model import MetricSpec
+from tokbench.bench.plugins import Plugin
 
 PRICE = MetricSpec(
     name="price",

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from bench.cells import stored_tally
-from bench.environment import Stopwatch
-from bench.executors import Executor
-from bench.plan import Plan
-from bench.portions import count_portion, portions_of
-from bench.results import cell_path
-from bench.tally import Cell, CellKey, TokenizerFacts
-from bench.worker import CellOutcome, CellTask, judged, parts_of
+from tokbench.bench.cells import stored_tally
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.executors import Executor
+from tokbench.bench.plan import Plan
+from tokbench.bench.portions import count_portion, portions_of
+from tokbench.bench.results import cell_path
+from tokbench.bench.tally import Cell, CellKey, TokenizerFacts
+from tokbench.bench.worker import CellOutcome, CellTask, judged, parts_of
 
 
 class Progress(Protocol):
-    """How a run tells what it is doing; `bench.console` has the ones people see."""
+    """How a run tells what it is doing; `tokbench.bench.console` has the ones people see."""
 
     def step(self, text: str) -> None:
         """Something begins."""

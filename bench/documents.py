@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bench.results import COUNTS, DOCUMENTS
-from bench.tally import ROUND_TRIP, WORD_COLUMNS, Cell, CorpusFacts, Tallies, Tally
+from tokbench.bench.results import COUNTS, DOCUMENTS
+from tokbench.bench.tally import ROUND_TRIP, WORD_COLUMNS, Cell, CorpusFacts, Tallies, Tally
 
 GROUP_ROWS = 65_536
 """Rows that one table has at least, unless it is the last."""

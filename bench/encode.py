@@ -19,13 +19,21 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from bench.environment import Stopwatch
-from bench.errors import TokenizerError, named
-from bench.model import Finding, HasOffsets, HasSpecialTokens, Ids, IntArray, Span, Tokenizer
-from bench.roundtrip import judge
-from bench.slices import SliceBatch
-from bench.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
-from bench.words import Boundaries, count_words
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import TokenizerError, named
+from tokbench.bench.model import (
+    Finding,
+    HasOffsets,
+    HasSpecialTokens,
+    Ids,
+    IntArray,
+    Span,
+    Tokenizer,
+)
+from tokbench.bench.roundtrip import judge
+from tokbench.bench.slices import SliceBatch
+from tokbench.bench.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
+from tokbench.bench.words import Boundaries, count_words
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ Such a suite gets an `Examination`: one tokenizer as a `Subject`, or those that 
 with what was counted of them and the slices of the run. A subject never raises for a text: a
 library that fails on one of many leaves a failure in that text's place. What each suite asked is
 counted in texts and bytes, so budgets are numbers of texts and results do not depend on the
-clock. `bench.asking` runs suites.
+clock. `tokbench.bench.asking` runs suites.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bench.calls import Calls
-from bench.encode import Encoded, flatten
-from bench.errors import TokenizerError
-from bench.model import (
+from tokbench.bench.calls import Calls
+from tokbench.bench.encode import Encoded, flatten
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import (
     HasOffsets,
     HasPreTokens,
     HasSpecialTokens,
@@ -26,10 +26,10 @@ from bench.model import (
     IntArray,
     Tokenizer,
 )
-from bench.segment import grapheme_counts
-from bench.slices import Slice, SliceBatch
-from bench.tally import Tallies
-from bench.words import Boundaries
+from tokbench.bench.segment import grapheme_counts
+from tokbench.bench.slices import Slice, SliceBatch
+from tokbench.bench.tally import Tallies
+from tokbench.bench.words import Boundaries
 
 Cuts = tuple[SliceBatch, Encoded, Boundaries]
 """Texts, their ids, and where tokens lie in the texts' joined UTF-8."""

@@ -1,6 +1,6 @@
 """Where cells are counted: anything with `submit`, as in `concurrent.futures`.
 
-`Inline` counts in this process, one cell after the other; `bench.pool` has worker processes.
+`Inline` counts in this process, one cell after the other; `tokbench.bench.pool` has worker processes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from bench.counting import Progress
+    from tokbench.bench.counting import Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
     if jobs == 0:
         yield Inline()
         return
-    from bench.pool import Workers
+    from tokbench.bench.pool import Workers
 
     with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=progress.step) as workers:
         yield workers

@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.align import Change, TokenIds, align
-from bench.causes import Causes, Kind, causes_between
-from bench.characters import category_of, script_of
-from bench.compare import Comparison
-from bench.results import Results
+from tokbench.bench.align import Change, TokenIds, align
+from tokbench.bench.causes import Causes, Kind, causes_between
+from tokbench.bench.characters import category_of, script_of
+from tokbench.bench.compare import Comparison
+from tokbench.bench.results import Results
 
 N_TOP = 20
 """Segments and documents that are listed by name."""

@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import filelock
 
-from bench.cells import failed_rows_of
-from bench.errors import ResultsError
-from bench.paths import is_text
-from bench.plan import Plan
-from bench.results import write_json
+from tokbench.bench.cells import failed_rows_of
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.paths import is_text
+from tokbench.bench.plan import Plan
+from tokbench.bench.results import write_json
 
 Rerun = Literal["missing", "failed", "all"]
 """What is counted again in the last run of a plan: nothing that is there, failures, or all."""

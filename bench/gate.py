@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from bench.model import Direction
-from bench.speed_gate import SpeedLimits
+from tokbench.bench.model import Direction
+from tokbench.bench.speed_gate import SpeedLimits
 
 Allow = Literal["nothing", "better", "anything"]
 

@@ -1,7 +1,7 @@
 """Where a piece of work has got to, told to whoever watches it.
 
 Work that may hang or crash says what it is at and how long that may take. Nobody listens unless
-the process is a worker of `bench.pool`: then a worker that stays silent longer than it said is
+the process is a worker of `tokbench.bench.pool`: then a worker that stays silent longer than it said is
 ended, and the place it named last tells what it was lost at.
 """
 

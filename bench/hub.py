@@ -17,8 +17,8 @@ import threading
 import time
 from collections.abc import Iterator
 
-from bench import heartbeat
-from bench.errors import InputError, UsageError
+from tokbench.bench import heartbeat
+from tokbench.bench.errors import InputError, UsageError
 
 WAIT_SECONDS = 10
 """For the Hub to answer one question; a library may ask a few times."""

@@ -11,8 +11,8 @@ import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from bench.errors import TokenizerError
-from bench.model import Tokenizer
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Tokenizer
 
 
 class IncrementalDecoder:

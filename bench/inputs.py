@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from bench.config import Config, TrainEntry
-from bench.corpora import AnyCorpus, Corpus
-from bench.counting import Progress
-from bench.environment import Stopwatch
-from bench.errors import InputError, Refusal, TokbenchError, TrainingError
-from bench.executors import Executor
-from bench.loading import TokenizerSource
-from bench.model import Finding
-from bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
-from bench.slices import Slice, check_parallel
-from bench.slices import stored as stored_slice
-from bench.training import Trained, shared
-from bench.training import stored as stored_model
+from tokbench.bench.config import Config, TrainEntry
+from tokbench.bench.corpora import AnyCorpus, Corpus
+from tokbench.bench.counting import Progress
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import InputError, Refusal, TokbenchError, TrainingError
+from tokbench.bench.executors import Executor
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Finding
+from tokbench.bench.preparing import Prepared, SliceTask, TrainTask, read_slice, train
+from tokbench.bench.slices import Slice, check_parallel
+from tokbench.bench.slices import stored as stored_slice
+from tokbench.bench.training import Trained, shared
+from tokbench.bench.training import stored as stored_model
 
 
 @dataclass

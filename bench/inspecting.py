@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.config import Config
-from bench.console import table
-from bench.errors import UsageError
-from bench.executors import Executor, Inline
-from bench.looking import look_with_each
-from bench.markup import escape, markdown_table, visible
-from bench.model import Tokenizer
-from bench.roundtrip import classify
-from bench.tally import ROUND_TRIP
+from tokbench.bench.config import Config
+from tokbench.bench.console import table
+from tokbench.bench.errors import UsageError
+from tokbench.bench.executors import Executor, Inline
+from tokbench.bench.looking import look_with_each
+from tokbench.bench.markup import escape, markdown_table, visible
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.roundtrip import classify
+from tokbench.bench.tally import ROUND_TRIP
 
 
 @dataclass(frozen=True, kw_only=True)

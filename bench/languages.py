@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from bench.errors import UsageError
-from bench.model import Kind
+from tokbench.bench.errors import UsageError
+from tokbench.bench.model import Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench import bundled, plugins
-from bench.console import message, table
-from bench.errors import PluginError
-from bench.plugins import Plugin
+from tokbench.bench import bundled, plugins
+from tokbench.bench.console import message, table
+from tokbench.bench.errors import PluginError
+from tokbench.bench.plugins import Plugin
 
 Entry = dict[str, Any]
 
@@ -40,7 +40,7 @@ def _plugins(kind: type[Plugin]) -> list[Entry]:
 
 
 def _corpora() -> list[Entry]:
-    from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus, HuggingFaceCorpus
+    from tokbench.bench.corpora import BuiltinCorpus, Corpus, FilesCorpus, HuggingFaceCorpus
 
     sources: dict[str, type[Corpus]] = {
         "huggingface": HuggingFaceCorpus,
@@ -102,7 +102,7 @@ _LISTS: Mapping[str, Callable[[], list[Entry]]] = {
 
 def config_schema() -> dict[str, Any]:
     """Return the JSON schema of a config, with the options of every installed plug-in."""
-    from bench.config import RunConfig
+    from tokbench.bench.config import RunConfig
 
     schema = RunConfig.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

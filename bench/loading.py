@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.encode import is_library_failure
-from bench.errors import TokbenchError, TokenizerError, named
-from bench.model import Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.errors import TokbenchError, TokenizerError, named
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 
 @dataclass(frozen=True, kw_only=True)

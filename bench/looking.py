@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from bench import heartbeat
-from bench.config import Config, TrainEntry, suggest
-from bench.errors import TokbenchError, UsageError
-from bench.executors import Executor
-from bench.hub import be_patient
-from bench.loading import TokenizerSource, library_failures
-from bench.model import Tokenizer
-from bench.pool import Loss, Settle, TryAgain
+from tokbench.bench import heartbeat
+from tokbench.bench.config import Config, TrainEntry, suggest
+from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.executors import Executor
+from tokbench.bench.hub import be_patient
+from tokbench.bench.loading import TokenizerSource, library_failures
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.pool import Loss, Settle, TryAgain
 
 Seen = TypeVar("Seen")
 
@@ -103,8 +103,8 @@ def load_tokenizer(config: Config, key: str) -> Tokenizer:
     """Load one tokenizer of a config, trained first where the config says so."""
     entry = config.tokenizers[key]
     if isinstance(entry, TrainEntry):
-        from bench.slices import materialise
-        from bench.training import obtain
+        from tokbench.bench.slices import materialise
+        from tokbench.bench.training import obtain
 
         corpus = config.run.corpora[entry.corpus]
         languages = entry.languages or tuple(corpus.options())

@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import training
-from bench.config import Config, TrainEntry, suggest
-from bench.console import Progress
-from bench.errors import UsageError
-from bench.loading import library_failures
-from bench.looking import load_tokenizer
-from bench.model import Tokenizer
-from bench.plugins import NestedTrainer
-from bench.slices import Slice, materialise
-from bench.training_command import Doing, train, training_text
+from tokbench.bench import training
+from tokbench.bench.config import Config, TrainEntry, suggest
+from tokbench.bench.console import Progress
+from tokbench.bench.errors import UsageError
+from tokbench.bench.loading import library_failures
+from tokbench.bench.looking import load_tokenizer
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import NestedTrainer
+from tokbench.bench.slices import Slice, materialise
+from tokbench.bench.training_command import Doing, train, training_text
 
 
 @dataclass(frozen=True, kw_only=True)

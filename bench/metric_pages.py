@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench import plugins
-from bench.costing import COST_METRICS
-from bench.markup import escape, markdown_table
-from bench.model import MetricSpec
+from tokbench.bench import plugins
+from tokbench.bench.costing import COST_METRICS
+from tokbench.bench.markup import escape, markdown_table
+from tokbench.bench.model import MetricSpec
 
 _DIRECTIONS = {
     "higher": "higher is better",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.errors import InputError
+from tokbench.bench.errors import InputError
 
 
 def user_path(folder: Path, written: str) -> Path:

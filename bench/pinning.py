@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.config import Config
-from bench.corpora import HuggingFaceCorpus
-from bench.errors import ConfigError, InputError
-from bench.hub import be_patient, why_refused
-from bench.plugins import LoadContext, TokenizerPlugin
-from bench.read_hub import BUILDERS, local_folder
-from bench.results import write_whole
+from tokbench.bench.config import Config
+from tokbench.bench.corpora import HuggingFaceCorpus
+from tokbench.bench.errors import ConfigError, InputError
+from tokbench.bench.hub import be_patient, why_refused
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.read_hub import BUILDERS, local_folder
+from tokbench.bench.results import write_whole
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 

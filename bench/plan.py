@@ -6,11 +6,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from bench.config import Config
-from bench.console import table
-from bench.environment import library_versions
-from bench.results import SCHEMA_VERSION
-from bench.tally import CellKey
+from tokbench.bench.config import Config
+from tokbench.bench.console import table
+from tokbench.bench.environment import library_versions
+from tokbench.bench.results import SCHEMA_VERSION
+from tokbench.bench.tally import CellKey
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench.errors import PluginError
-from bench.model import Finding, Measurement, MetricSpec, Tokenizer
-from bench.paths import looking_at, user_path
+from tokbench.bench.errors import PluginError
+from tokbench.bench.model import Finding, Measurement, MetricSpec, Tokenizer
+from tokbench.bench.paths import looking_at, user_path
 
 if TYPE_CHECKING:
-    from bench.anchoring import Check
-    from bench.cases import Grid
-    from bench.compare import Comparison
-    from bench.examine import Examination
-    from bench.results import Results
-    from bench.tally import Tallies
-    from bench.timing import Contest, Timed
+    from tokbench.bench.anchoring import Check
+    from tokbench.bench.cases import Grid
+    from tokbench.bench.compare import Comparison
+    from tokbench.bench.examine import Examination
+    from tokbench.bench.results import Results
+    from tokbench.bench.tally import Tallies
+    from tokbench.bench.timing import Contest, Timed
 
 
 class Plugin(BaseModel):
@@ -61,7 +61,7 @@ class TokenizerPlugin(Plugin):
         return None
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any] | None:
-        """Return what `bench.bare_worker` needs to load it where there is no tokbench.
+        """Return what `tokbench.bench.bare_worker` needs to load it where there is no tokbench.
 
         Files that it reads may be written into `folder`. None where tokbench itself is needed,
         as for tokenizers that are part of it.
@@ -297,7 +297,7 @@ def find(kind: type[P], name: str) -> type[P]:
     if not (isinstance(plugin, type) and issubclass(plugin, kind)):
         raise PluginError(
             f"plug-in {name!r} ({entry.value}) is not a {kind.__name__}; "
-            f"its entry point must name a subclass of bench.plugins.{kind.__name__}"
+            f"its entry point must name a subclass of tokbench.bench.plugins.{kind.__name__}"
         )
     return plugin
 

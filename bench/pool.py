@@ -34,10 +34,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
-from bench import heartbeat
-from bench.errors import TokbenchError, named
-from bench.heartbeat import Place
-from bench.limits import show_bytes
+from tokbench.bench import heartbeat
+from tokbench.bench.errors import TokbenchError, named
+from tokbench.bench.heartbeat import Place
+from tokbench.bench.limits import show_bytes
 
 START_SECONDS = 300.0
 """For a worker to come up and import what its task needs."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from bench import heartbeat
-from bench.environment import peak_bytes
-from bench.pool import Loss, Settle, TryAgain
-from bench.worker import CellOutcome, CellTask, count_cell
+from tokbench.bench import heartbeat
+from tokbench.bench.environment import peak_bytes
+from tokbench.bench.pool import Loss, Settle, TryAgain
+from tokbench.bench.worker import CellOutcome, CellTask, count_cell
 
 PORTION_BYTES = 1 << 20
 """Text that a portion has at most, unless it is one cell or one part of a cell."""

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench import heartbeat, training
-from bench.config import TrainEntry
-from bench.corpora import AnyCorpus
-from bench.environment import Stopwatch
-from bench.errors import TokbenchError
-from bench.hub import be_patient
-from bench.limits import Limits
-from bench.pool import Loss, Settle, TryAgain
-from bench.slices import Slice, materialise
-from bench.training import Trained
+from tokbench.bench import heartbeat, training
+from tokbench.bench.config import TrainEntry
+from tokbench.bench.corpora import AnyCorpus
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import TokbenchError
+from tokbench.bench.hub import be_patient
+from tokbench.bench.limits import Limits
+from tokbench.bench.pool import Loss, Settle, TryAgain
+from tokbench.bench.slices import Slice, materialise
+from tokbench.bench.training import Trained
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from bench.compare import Comparison
-    from bench.config import Config
-    from bench.snapshot import Key
-    from bench.verdicts import Verdict
+    from tokbench.bench.compare import Comparison
+    from tokbench.bench.config import Config
+    from tokbench.bench.snapshot import Key
+    from tokbench.bench.verdicts import Verdict
 
 OPTION = "--tokbench-gate"
 
@@ -62,7 +62,7 @@ class GateFile(pytest.File):
             yield GateItem.from_parent(self, name=name, keys=keys)
 
     def _baseline_keys(self) -> Iterable[Key]:
-        from bench.errors import TokbenchError
+        from tokbench.bench.errors import TokbenchError
 
         try:
             return sorted(self.base.snapshot.values, key=lambda key: key.order())
@@ -72,15 +72,15 @@ class GateFile(pytest.File):
     @cached_property
     def loaded(self) -> Config:
         """The config."""
-        from bench.config import load_config
+        from tokbench.bench.config import load_config
 
         return load_config(self.path)
 
     @cached_property
     def base(self) -> Any:
         """The baseline that the config's gate names."""
-        from bench.baseline import baseline_path
-        from bench.sides import load_side
+        from tokbench.bench.baseline import baseline_path
+        from tokbench.bench.sides import load_side
 
         config = self.loaded
         return load_side(baseline_path(config.folder, config.run.gate.baseline, config.path))
@@ -88,10 +88,10 @@ class GateFile(pytest.File):
     @cached_property
     def comparison(self) -> Comparison:
         """The baseline against the config, run now."""
-        from bench import runner
-        from bench.console import Progress
-        from bench.environment import Stopwatch
-        from bench.sides import compare_sides, side_of
+        from tokbench.bench import runner
+        from tokbench.bench.console import Progress
+        from tokbench.bench.environment import Stopwatch
+        from tokbench.bench.sides import compare_sides, side_of
 
         with tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder:
             outcome = runner.run(
@@ -114,7 +114,7 @@ class GateFile(pytest.File):
 def item_name(key: Key) -> str:
     """Return the short id of the test that a value belongs to.
 
-    >>> from bench.snapshot import Key
+    >>> from tokbench.bench.snapshot import Key
     >>> item_name(Key("gpt2", "sentences", "en", "tokens"))
     'gpt2-sentences-tokens'
     """

@@ -2,7 +2,7 @@
 
 `race` is one fresh process of both sides, or one fresh pair of processes; it sees a `Track`, which
 can run a lap of either side. `InOneProcess` is a track whose sides are two tokenizers that tokbench
-loaded, and `run_in_fresh_process` starts a process for it; `bench.bare_pair` is the other.
+loaded, and `run_in_fresh_process` starts a process for it; `tokbench.bench.bare_pair` is the other.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Literal, Protocol
 
-from bench.bare_worker import digest_of_ids, thinned, timed
-from bench.cases import Case, call_of, pin_threads
-from bench.encode import is_library_failure
-from bench.errors import TokbenchError, named
-from bench.loading import TokenizerSource
-from bench.model import Tokenizer
+from tokbench.bench.bare_worker import digest_of_ids, thinned, timed
+from tokbench.bench.cases import Case, call_of, pin_threads
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.errors import TokbenchError, named
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Tokenizer
 
 Side = Literal["base", "candidate"]
 SIDES: tuple[Side, Side] = ("base", "candidate")

@@ -17,11 +17,11 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal, cast
 
-from bench.bundled import text_path
-from bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
-from bench.errors import CorpusError
-from bench.paths import is_text, looking_at, user_path
-from bench.rows import Reading, Row, columns_of, matches, no_column
+from tokbench.bench.bundled import text_path
+from tokbench.bench.corpora import BuiltinCorpus, Corpus, FilesCorpus
+from tokbench.bench.errors import CorpusError
+from tokbench.bench.paths import is_text, looking_at, user_path
+from tokbench.bench.rows import Reading, Row, columns_of, matches, no_column
 
 Format = Literal["txt", "jsonl", "csv", "parquet"]
 

@@ -15,14 +15,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bench import heartbeat
-from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
-from bench.errors import CorpusError, InputError
-from bench.hub import HubWaitError, chain, lock_threads_only, why_refused
-from bench.languages import did_you_mean
-from bench.paths import looking_at, user_path
-from bench.read_files import expand, file_sha256, table_rows
-from bench.rows import Reading, Row, columns_of, no_column
+from tokbench.bench import heartbeat
+from tokbench.bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
+from tokbench.bench.errors import CorpusError, InputError
+from tokbench.bench.hub import HubWaitError, chain, lock_threads_only, why_refused
+from tokbench.bench.languages import did_you_mean
+from tokbench.bench.paths import looking_at, user_path
+from tokbench.bench.read_files import expand, file_sha256, table_rows
+from tokbench.bench.rows import Reading, Row, columns_of, no_column
 
 BUILDERS = ("csv", "json", "parquet", "text", "arrow")
 """Names that `datasets` reads as a file format and not as a data set."""

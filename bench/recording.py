@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from bench.config import Config
-from bench.digest import digest_of
-from bench.documents import documents_tables
-from bench.environment import library_versions
-from bench.model import Finding, Measurement
-from bench.plan import Plan
-from bench.results import (
+from tokbench.bench.config import Config
+from tokbench.bench.digest import digest_of
+from tokbench.bench.documents import documents_tables
+from tokbench.bench.environment import library_versions
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.plan import Plan
+from tokbench.bench.results import (
     FINDINGS,
     SCHEMA_VERSION,
     TIMINGS,
@@ -26,10 +26,10 @@ from bench.results import (
     write_json,
     write_parquet,
 )
-from bench.slices import Slice
-from bench.tally import Cell, Tallies
-from bench.timing import Sample
-from bench.vocabulary_table import kept_vocabulary
+from tokbench.bench.slices import Slice
+from tokbench.bench.tally import Cell, Tallies
+from tokbench.bench.timing import Sample
+from tokbench.bench.vocabulary_table import kept_vocabulary
 
 
 def write_run(

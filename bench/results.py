@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.digest import TableDigest
-from bench.errors import ResultsError
-from bench.model import Finding, Measurement
-from bench.tally import LOSS_CAUSES, CellKey, Tallies
+from tokbench.bench.digest import TableDigest
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.tally import LOSS_CAUSES, CellKey, Tallies
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bench.environment import Stopwatch
-from bench.model import Finding, Ids, IntArray, Tokenizer
-from bench.slices import SliceBatch
-from bench.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
-from bench.words import Boundaries
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.model import Finding, Ids, IntArray, Tokenizer
+from tokbench.bench.slices import SliceBatch
+from tokbench.bench.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
+from tokbench.bench.words import Boundaries
 
 if TYPE_CHECKING:
-    from bench.encode import Encoded
+    from tokbench.bench.encode import Encoded
 
 _SHIFT = 21  # code points need 21 bits; document number above them makes one sortable key
 _EXCERPT = 12

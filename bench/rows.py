@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bench.corpora import Corpus
-from bench.errors import CorpusError
-from bench.languages import did_you_mean
+from tokbench.bench.corpora import Corpus
+from tokbench.bench.errors import CorpusError
+from tokbench.bench.languages import did_you_mean
 
 
 class Row(NamedTuple):

@@ -14,31 +14,31 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from bench import plugins
-from bench.asking import Asking, Counted
-from bench.collecting import collect, failed_rows, what_failed
-from bench.config import Config
-from bench.contents import CONTENTS, Contents, read_contents
-from bench.counting import Counting, Progress
-from bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
-from bench.executors import Executor, Inline
-from bench.folder import Rerun, open_folder
-from bench.inputs import Inputs
-from bench.loading import TokenizerSource
-from bench.model import Finding, Measurement
-from bench.plan import Plan, make_plan
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
-from bench.recording import vocabularies_of, write_run
-from bench.results import (
+from tokbench.bench import plugins
+from tokbench.bench.asking import Asking, Counted
+from tokbench.bench.collecting import collect, failed_rows, what_failed
+from tokbench.bench.config import Config
+from tokbench.bench.contents import CONTENTS, Contents, read_contents
+from tokbench.bench.counting import Counting, Progress
+from tokbench.bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
+from tokbench.bench.executors import Executor, Inline
+from tokbench.bench.folder import Rerun, open_folder
+from tokbench.bench.inputs import Inputs
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.plan import Plan, make_plan
+from tokbench.bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
+from tokbench.bench.recording import vocabularies_of, write_run
+from tokbench.bench.results import (
     Results,
     load_results,
     write_json,
     write_whole,
 )
-from bench.slices import Slice
-from bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
-from bench.timing import Sample, contest_of
-from bench.worker import CellTask, forget_tokenizers
+from tokbench.bench.slices import Slice
+from tokbench.bench.tally import Cell, CellKey, CorpusFacts, Tallies, TokenizerFacts
+from tokbench.bench.timing import Sample, contest_of
+from tokbench.bench.worker import CellTask, forget_tokenizers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from bench.corpora import Corpus, Reservoir
-from bench.model import IntArray
+from tokbench.bench.corpora import Corpus, Reservoir
+from tokbench.bench.model import IntArray
 
 
 class Sampler(Protocol):
@@ -43,7 +43,7 @@ def sampler_for(entry: Corpus) -> Sampler:
 def describe(entry: Corpus) -> str:
     """Return an entry's sampling rule as text.
 
-    >>> from bench.corpora import FilesCorpus
+    >>> from tokbench.bench.corpora import FilesCorpus
     >>> describe(FilesCorpus(source="files", path="a.txt", language="en", limit={"rows": 1000}))
     'head, at most 1,000 rows'
     """

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import IntArray
+from tokbench.bench.model import IntArray
 
 CodePoints = npt.NDArray[np.uint32]
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench import baseline
-from bench.causes import changed_versions
-from bench.compare import Comparison, compare
-from bench.config import Config
-from bench.errors import ResultsError, UsageError
-from bench.explain import explain, without_ids
-from bench.gate import Gate
-from bench.results import Results, load_results
-from bench.snapshot import Snapshot, snapshot_of
-from bench.stored_speed import stored_timing
+from tokbench.bench import baseline
+from tokbench.bench.causes import changed_versions
+from tokbench.bench.compare import Comparison, compare
+from tokbench.bench.config import Config
+from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.explain import explain, without_ids
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import Results, load_results
+from tokbench.bench.snapshot import Snapshot, snapshot_of
+from tokbench.bench.stored_speed import stored_timing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bench import heartbeat, read_files, read_hub, sampling, segment
-from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
-from bench.errors import CorpusError
-from bench.model import IntArray
-from bench.rows import Document, Reading, Tally, documents
-from bench.slice_file import METADATA_KEY, ContentHash, Slice, SliceMeta, record_batches
+from tokbench.bench import heartbeat, read_files, read_hub, sampling, segment
+from tokbench.bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
+from tokbench.bench.errors import CorpusError
+from tokbench.bench.model import IntArray
+from tokbench.bench.rows import Document, Reading, Tally, documents
+from tokbench.bench.slice_file import METADATA_KEY, ContentHash, Slice, SliceMeta, record_batches
 
 BATCH_BYTES = 2**20
 BATCH_ROWS = 4096

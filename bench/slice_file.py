@@ -17,8 +17,8 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from bench.errors import CorpusError
-from bench.model import IntArray, Kind
+from tokbench.bench.errors import CorpusError
+from tokbench.bench.model import IntArray, Kind
 
 FORMAT = 2
 """Version of the file's layout; a change of it makes all slices be built again."""

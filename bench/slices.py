@@ -1,8 +1,8 @@
 """Slices: one corpus in one language on disk, read by every tokenizer and every worker.
 
 A slice is found by the hash of what was asked for and of the local files it is made from, and
-taken up only if it still holds what its metadata says. `bench.slice_file` describes the file,
-`bench.slice_build` makes it.
+taken up only if it still holds what its metadata says. `tokbench.bench.slice_file` describes the file,
+`tokbench.bench.slice_build` makes it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from bench import read_files, read_hub, segment, slice_build
-from bench.cache import cache_folder
-from bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
-from bench.environment import version_of
-from bench.errors import CorpusError, InputError, Refusal
-from bench.slice_build import NoWatch, Watch
-from bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
+from tokbench.bench import read_files, read_hub, segment, slice_build
+from tokbench.bench.cache import cache_folder
+from tokbench.bench.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
+from tokbench.bench.environment import version_of
+from tokbench.bench.errors import CorpusError, InputError, Refusal
+from tokbench.bench.slice_build import NoWatch, Watch
+from tokbench.bench.slice_file import FORMAT, Slice, SliceBatch, SliceMeta, is_intact, open_slice
 
 __all__ = [
     "Slice",

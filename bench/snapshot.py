@@ -1,6 +1,6 @@
 """What a comparison sees of one side: values by key, and what they were measured on.
 
-A snapshot is made from a run folder (here) or a baseline file (`bench.baseline`). It holds no
+A snapshot is made from a run folder (here) or a baseline file (`tokbench.bench.baseline`). It holds no
 text and no ids: an id hash per cell stands for them. Timing is not part of it.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bench.errors import ResultsError
-from bench.model import Direction, Status
-from bench.results import Results
-from bench.tally import CellKey
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Direction, Status
+from tokbench.bench.results import Results
+from tokbench.bench.tally import CellKey
 
 IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
     "fingerprint": ("hash", "none"),

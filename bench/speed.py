@@ -15,26 +15,26 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from bench.bare_pair import BarePair, Library, write_texts
-from bench.cases import Case
-from bench.config import Config
-from bench.counting import Progress
-from bench.environment import Stopwatch, cpu_model, library_versions
-from bench.errors import Refusal, TokbenchError, UsageError
-from bench.executors import Executor
-from bench.inputs import Inputs
-from bench.loading import TokenizerSource
-from bench.plugins import ClockSuite, LoadContext, SuitePlugin, find
-from bench.race import Job, Race, Rules, Workload, race, ratios_of, run_in_fresh_process
-from bench.results import write_json, write_parquet, write_whole
-from bench.speed_gate import (
+from tokbench.bench.bare_pair import BarePair, Library, write_texts
+from tokbench.bench.cases import Case
+from tokbench.bench.config import Config
+from tokbench.bench.counting import Progress
+from tokbench.bench.environment import Stopwatch, cpu_model, library_versions
+from tokbench.bench.errors import Refusal, TokbenchError, UsageError
+from tokbench.bench.executors import Executor
+from tokbench.bench.inputs import Inputs
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.plugins import ClockSuite, LoadContext, SuitePlugin, find
+from tokbench.bench.race import Job, Race, Rules, Workload, race, ratios_of, run_in_fresh_process
+from tokbench.bench.results import write_json, write_parquet, write_whole
+from tokbench.bench.speed_gate import (
     Ratios,
     SpeedLimits,
     SpeedVerdict,
     decide,
     exit_code,
 )
-from bench.timing import contest_of
+from tokbench.bench.timing import contest_of
 
 SUITE = "throughput"
 """Whose cases are timed where the config names no clock suite."""
@@ -108,7 +108,7 @@ def compare_pythons(
 
 def write(comparison: SpeedComparison, folder: Path) -> None:
     """Write `speed.md`, `speed.json` and every lap to a folder."""
-    from bench import speed_text
+    from tokbench.bench import speed_text
 
     write_whole(folder / "speed.md", speed_text.markdown(comparison))
     write_json(folder / "speed.json", speed_text.to_json(comparison))
@@ -285,7 +285,7 @@ class _Measuring:
         self._process = 0
 
     def measure(self, cells: Sequence[str]) -> Ratios:
-        """Return the ratios of one more fresh process; see `bench.speed_gate.Measure`."""
+        """Return the ratios of one more fresh process; see `tokbench.bench.speed_gate.Measure`."""
         self._process += 1
         self._gate.tell(f"{self._name}: process {self._process}, {len(cells)} cells")
         cases = [self._cases[cell] for cell in cells]

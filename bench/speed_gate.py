@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench.ratios import Ratio, ratio_of
+from tokbench.bench.ratios import Ratio, ratio_of
 
 Outcome = Literal["slower", "incomparable", "inconclusive", "unconfirmed", "faster", "same"]
 

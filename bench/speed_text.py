@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from bench.console import table
-from bench.markup import escape, markdown_table
-from bench.ratios import Ratio
-from bench.speed import SpeedComparison
-from bench.speed_gate import SpeedVerdict
+from tokbench.bench.console import table
+from tokbench.bench.markup import escape, markdown_table
+from tokbench.bench.ratios import Ratio
+from tokbench.bench.speed import SpeedComparison
+from tokbench.bench.speed_gate import SpeedVerdict
 
 _ORDER = ("slower", "incomparable", "inconclusive", "unconfirmed", "faster", "same")
 _HEADER = ["cell", "verdict", "time ÷ base", "95 % interval", "processes", "again", "why"]

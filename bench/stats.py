@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numpy.random import PCG64, Generator
 
 if TYPE_CHECKING:
-    from bench.tally import Cell, CellKey, CorpusFacts, Tallies
+    from tokbench.bench.tally import Cell, CellKey, CorpusFacts, Tallies
 
 FloatArray = npt.NDArray[np.float64]
 LOW, HIGH = 0.025, 0.975

@@ -2,7 +2,7 @@
 
 Only ratios to a pinned tokenizer are looked at, since speeds of two days differ by themselves, and
 only where CPU, threads and the build of Python are the same. To fail on speed, time both sides now:
-`bench.speed`.
+`tokbench.bench.speed`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.results import Results
+from tokbench.bench.results import Results
 
 MOVED = 1.05
 """Ratio of two stored ratios below which nobody is warned."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.config_file import ConfigFile, Loc
-from bench.errors import ConfigError
+from tokbench.bench.config_file import ConfigFile, Loc
+from tokbench.bench.errors import ConfigError
 
 Entries = dict[str, Any]
 """Tokenizers of a config, as they were read."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bench.contents import Contents
-from bench.model import Finding, IntArray, Kind, Status
-from bench.slice_file import Slice
-from bench.stats import Resampling
+from tokbench.bench.contents import Contents
+from tokbench.bench.model import Finding, IntArray, Kind, Status
+from tokbench.bench.slice_file import Slice
+from tokbench.bench.stats import Resampling
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
 ROUND_TRIP = ("exact", "normalized", "lossy")

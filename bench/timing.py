@@ -23,20 +23,29 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bench.bare_worker import timed
-from bench.cases import CallShape, Case, Phase, Sight, bytes_of, call_of, pin_threads, single_call
-from bench.config import Config, TrainEntry
-from bench.encode import is_library_failure
-from bench.environment import no_garbage_collection, peak_bytes
-from bench.errors import Refusal, TokbenchError, named
-from bench.limits import Limits
-from bench.loading import TokenizerSource
-from bench.model import Finding, Measurement, Tokenizer
-from bench.plugins import TrainerPlugin
+from tokbench.bench.bare_worker import timed
+from tokbench.bench.cases import (
+    CallShape,
+    Case,
+    Phase,
+    Sight,
+    bytes_of,
+    call_of,
+    pin_threads,
+    single_call,
+)
+from tokbench.bench.config import Config, TrainEntry
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.environment import no_garbage_collection, peak_bytes
+from tokbench.bench.errors import Refusal, TokbenchError, named
+from tokbench.bench.limits import Limits
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Finding, Measurement, Tokenizer
+from tokbench.bench.plugins import TrainerPlugin
 
 if TYPE_CHECKING:
-    from bench.counting import Progress
-    from bench.slices import Slice
+    from tokbench.bench.counting import Progress
+    from tokbench.bench.slices import Slice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +112,7 @@ def contest_of(
     progress: Progress,
 ) -> Contest:
     """Return the contest of a config's tokenizers over its text."""
-    from bench.training import SliceTexts, trainer_of
+    from tokbench.bench.training import SliceTexts, trainer_of
 
     training = {}
     for key, entry in config.tokenizers.items():

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import plugins
-from bench.cache import cache_folder
-from bench.config import TrainEntry
-from bench.encode import is_library_failure
-from bench.environment import library_versions
-from bench.errors import TokbenchError, TrainingError, named
-from bench.loading import TokenizerSource
-from bench.plugins import (
+from tokbench.bench import plugins
+from tokbench.bench.cache import cache_folder
+from tokbench.bench.config import TrainEntry
+from tokbench.bench.encode import is_library_failure
+from tokbench.bench.environment import library_versions
+from tokbench.bench.errors import TokbenchError, TrainingError, named
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.plugins import (
     MergeTrainer,
     NestedTrainer,
     TokenizerPlugin,
@@ -27,7 +27,7 @@ from bench.plugins import (
     TrainedModel,
     TrainerPlugin,
 )
-from bench.slices import Slice
+from tokbench.bench.slices import Slice
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import plugins, training
-from bench.config import Config, TrainEntry, suggest
-from bench.console import Progress
-from bench.errors import Interrupted, ResultsError, UsageError
-from bench.inspecting import Piece
-from bench.plugins import MergeEvent, MergeTrainer, Trace, TrainerPlugin
-from bench.slices import Slice, materialise
-from bench.training import SliceTexts, Trained
+from tokbench.bench import plugins, training
+from tokbench.bench.config import Config, TrainEntry, suggest
+from tokbench.bench.console import Progress
+from tokbench.bench.errors import Interrupted, ResultsError, UsageError
+from tokbench.bench.inspecting import Piece
+from tokbench.bench.plugins import MergeEvent, MergeTrainer, Trace, TrainerPlugin
+from tokbench.bench.slices import Slice, materialise
+from tokbench.bench.training import SliceTexts, Trained
 
 Say = Callable[[str], None]
 

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.config import Config
-from bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
-from bench.errors import InputError
-from bench.paths import looking_at, user_path
-from bench.pinning import Repository, ask_hub, repositories
+from tokbench.bench.config import Config
+from tokbench.bench.corpora import NO_SCRIPTS, HuggingFaceCorpus
+from tokbench.bench.errors import InputError
+from tokbench.bench.paths import looking_at, user_path
+from tokbench.bench.pinning import Repository, ask_hub, repositories
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from bench.gate import Gate, Rule
-from bench.model import Direction, Lane
-from bench.snapshot import Key, Value
+from tokbench.bench.gate import Gate, Rule
+from tokbench.bench.model import Direction, Lane
+from tokbench.bench.snapshot import Key, Value
 
 Outcome = Literal["worse", "changed", "missing", "incomparable", "better", "new", "same"]
 """What became of a value, the gravest first."""

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import ResultsError
-from bench.model import Tokenizer, Vocabulary
-from bench.results import VOCABULARY, write_parquet
-from bench.tally import Tally
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Tokenizer, Vocabulary
+from tokbench.bench.results import VOCABULARY, write_parquet
+from tokbench.bench.tally import Tally
 
 LIMIT = 1 << 19
 """Largest `n_ids` whose entries are all kept."""

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from bench import costing, segment
-from bench.config import Config
-from bench.console import table
-from bench.costing import CostModel
-from bench.encode import Counter
-from bench.environment import Stopwatch
-from bench.errors import TokbenchError, UsageError
-from bench.executors import Executor, Inline
-from bench.inspecting import Piece, read_text
-from bench.looking import look_with_each
-from bench.markup import percent
-from bench.model import IntArray, Tokenizer
-from bench.slices import SliceBatch
-from bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
+from tokbench.bench import costing, segment
+from tokbench.bench.config import Config
+from tokbench.bench.console import table
+from tokbench.bench.costing import CostModel
+from tokbench.bench.encode import Counter
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.executors import Executor, Inline
+from tokbench.bench.inspecting import Piece, read_text
+from tokbench.bench.looking import look_with_each
+from tokbench.bench.markup import percent
+from tokbench.bench.model import IntArray, Tokenizer
+from tokbench.bench.slices import SliceBatch
+from tokbench.bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 
 
 @dataclass(frozen=True, kw_only=True)

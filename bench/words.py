@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import IntArray, Span, Tokenizer
-from bench.slices import SliceBatch
+from tokbench.bench.model import IntArray, Span, Tokenizer
+from tokbench.bench.slices import SliceBatch
 
 if TYPE_CHECKING:
-    from bench.encode import Encoded
+    from tokbench.bench.encode import Encoded
 
 
 @dataclass(frozen=True, kw_only=True)

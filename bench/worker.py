@@ -16,20 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench import heartbeat
-from bench.cells import read_cell, write_cell
-from bench.contents import CONTENTS, Contents, read_contents, write_contents
-from bench.encode import Counter
-from bench.environment import Stopwatch, no_garbage_collection
-from bench.errors import ResultsError, TokbenchError
-from bench.hub import be_patient
-from bench.limits import Limits
-from bench.loading import TokenizerSource, library_failures
-from bench.model import Tokenizer
-from bench.pool import Loss, Settle, TryAgain
-from bench.slices import Slice, SliceBatch
-from bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
-from bench.vocabulary_table import keep_vocabulary
+from tokbench.bench import heartbeat
+from tokbench.bench.cells import read_cell, write_cell
+from tokbench.bench.contents import CONTENTS, Contents, read_contents, write_contents
+from tokbench.bench.encode import Counter
+from tokbench.bench.environment import Stopwatch, no_garbage_collection
+from tokbench.bench.errors import ResultsError, TokbenchError
+from tokbench.bench.hub import be_patient
+from tokbench.bench.limits import Limits
+from tokbench.bench.loading import TokenizerSource, library_failures
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.pool import Loss, Settle, TryAgain
+from tokbench.bench.slices import Slice, SliceBatch
+from tokbench.bench.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+from tokbench.bench.vocabulary_table import keep_vocabulary
 
 PART_BATCHES = 8
 """Record batches (about 1 MiB each) in one part of a cell."""

@@ -21,10 +21,10 @@ from typing import Any
 
 import click
 
-from bench import metric_pages
-from bench.cli import main
-from bench.listing import config_schema, entries
-from bench.markup import escape
+from tokbench.bench import metric_pages
+from tokbench.bench.cli import main
+from tokbench.bench.listing import config_schema, entries
+from tokbench.bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent
 METRICS = REPOSITORY / "docs" / "metrics"
@@ -149,7 +149,7 @@ def readme(summary: str) -> str:
 def quick() -> str:
     """Run `quick` in an empty folder and return what it prints."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from bench.cli import main; main()"]
+        command = [sys.executable, "-c", "from tokbench.bench.cli import main; main()"]
         done = subprocess.run(
             [*command, "run", "quick", "--quiet"],
             cwd=folder,
@@ -164,7 +164,7 @@ def quick() -> str:
 
 def claims(data: Path) -> str:
     """Return the page of claims, measured on a data folder."""
-    from suites.claims import page
+    from tokbench.suites.claims import page
 
     return page(REPOSITORY / "docs" / "claims.yaml", data.resolve())
 

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
-from bench.compare import Comparison
-from bench.explain import Explanation, Segment
-from bench.markup import visible
-from bench.plugins import ComparisonPlugin
-from bench.verdicts import Verdict
-from reports.moves import change, figure, piece
+from tokbench.bench.compare import Comparison
+from tokbench.bench.explain import Explanation, Segment
+from tokbench.bench.markup import visible
+from tokbench.bench.plugins import ComparisonPlugin
+from tokbench.bench.verdicts import Verdict
+from tokbench.reports.moves import change, figure, piece
 
 
 class JUnit(ComparisonPlugin):

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.markup import count, escape, percent, plural
-from bench.markup import markdown_table as table
-from reports.speed import untimed
-from reports.tables import folded, listed
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.speed import untimed
+from tokbench.reports.tables import folded, listed
+from tokbench.reports.view import Row, View
 
 
 def skipped_section(view: View) -> Iterator[str]:

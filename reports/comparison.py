@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.causes import changed_versions
-from bench.compare import Comparison
-from bench.explain import Explanation, Part
-from bench.markup import count, escape, number, percent
-from bench.markup import markdown_table as table
-from bench.plugins import ComparisonPlugin
-from reports.moves import (
+from tokbench.bench.causes import changed_versions
+from tokbench.bench.compare import Comparison
+from tokbench.bench.explain import Explanation, Part
+from tokbench.bench.markup import count, escape, number, percent
+from tokbench.bench.markup import markdown_table as table
+from tokbench.bench.plugins import ComparisonPlugin
+from tokbench.reports.moves import (
     EFFECT_NAMES,
     Move,
     change,

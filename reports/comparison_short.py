@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bench.compare import Comparison
-from bench.console import table as plain_table
-from bench.markup import visible
-from bench.plugins import ComparisonPlugin
-from reports.comparison import explained, opening, what_moved
-from reports.moves import EFFECT_NAMES, change, figure, moves, pieces, reason_of, signed, where
+from tokbench.bench.compare import Comparison
+from tokbench.bench.console import table as plain_table
+from tokbench.bench.markup import visible
+from tokbench.bench.plugins import ComparisonPlugin
+from tokbench.reports.comparison import explained, opening, what_moved
+from tokbench.reports.moves import (
+    EFFECT_NAMES,
+    change,
+    figure,
+    moves,
+    pieces,
+    reason_of,
+    signed,
+    where,
+)
 
 MOST_BYTES = 60_000
 MOST_ROWS = 20

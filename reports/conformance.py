@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.conforming import Verdict, verdicts
-from bench.markup import count, escape
-from bench.markup import markdown_table as table
-from reports.view import View
+from tokbench.bench.conforming import Verdict, verdicts
+from tokbench.bench.markup import count, escape
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.view import View
 
 WRONG = "✗"
 """Beside the speed of an engine whose ids are not those of its reference."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bench.markup import count, escape, number, percent
-from bench.markup import markdown_table as table
-from reports.tables import by_language, folded, interval_of, value_of, with_interval
-from reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
+from tokbench.bench.markup import count, escape, number, percent
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
+from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
 
 UNRANKED = "†"
 TRAINED = "‡"

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench import costing
-from bench.costing import ModelCost
-from bench.errors import UsageError
-from bench.markup import count, escape, markdown_table, number, percent
-from bench.plugins import ReportPlugin
-from bench.results import Results
-from reports.view import View, view_of
+from tokbench.bench import costing
+from tokbench.bench.costing import ModelCost
+from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.plugins import ReportPlugin
+from tokbench.bench.results import Results
+from tokbench.reports.view import View, view_of
 
 Line = dict[str, Any]
 

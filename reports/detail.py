@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.markup import count, escape, markdown_table, number, percent
-from bench.plugins import ReportPlugin
-from bench.results import Results
-from reports.tokens import code, shown_bytes, shown_text
-from reports.view import Row, View, view_of
+from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.plugins import ReportPlugin
+from tokbench.bench.results import Results
+from tokbench.reports.tokens import code, shown_bytes, shown_text
+from tokbench.reports.view import Row, View, view_of
 
 Rows = list[list[str]]
 MOST_WITNESSES = 500

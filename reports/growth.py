@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.markup import count, escape, number
-from bench.markup import markdown_table as table
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, number
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.view import Row, View
 
 STEEP = 1.2
 """Exponents whose whole interval lies above are printed bold: n · log n stays below."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.markup import escape
-from bench.markup import markdown_table as table
-from bench.plugins import HistoryPlugin
-from bench.results import Results
-from bench.snapshot import Key, Snapshot, Value, snapshot_of
-from reports.moves import figure
+from tokbench.bench.markup import escape
+from tokbench.bench.markup import markdown_table as table
+from tokbench.bench.plugins import HistoryPlugin
+from tokbench.bench.results import Results
+from tokbench.bench.snapshot import Key, Snapshot, Value, snapshot_of
+from tokbench.reports.moves import figure
 
 DEFAULT_METRICS = ("bytes_per_token", "premium", "round_trip[class=exact]")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from bench.markup import count, escape, number, percent, plural
-from bench.markup import markdown_table as table
-from reports.tables import Cell, by_language, folded
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, number, percent, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import Cell, by_language, folded
+from tokbench.reports.view import Row, View
 
 
 def verdicts(view: View) -> Iterator[str]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bench.markup import escape
-from bench.plugins import ReportPlugin
-from bench.results import Results
-from reports import inequality, pairs, probing, survival, usage, vocabularies
-from reports.closing import method_section, reproduce_section, skipped_section
-from reports.conformance import conformance_section
-from reports.corpus_sections import corpus_sections
-from reports.growth import growth_section
-from reports.speed import speed_section
-from reports.view import View, verdicts, view_of
+from tokbench.bench.markup import escape
+from tokbench.bench.plugins import ReportPlugin
+from tokbench.bench.results import Results
+from tokbench.reports import inequality, pairs, probing, survival, usage, vocabularies
+from tokbench.reports.closing import method_section, reproduce_section, skipped_section
+from tokbench.reports.conformance import conformance_section
+from tokbench.reports.corpus_sections import corpus_sections
+from tokbench.reports.growth import growth_section
+from tokbench.reports.speed import speed_section
+from tokbench.reports.view import View, verdicts, view_of
 
 
 class Markdown(ReportPlugin):

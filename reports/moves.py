@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bench.compare import Comparison
-from bench.markup import visible
-from bench.verdicts import Effect, Outcome, Verdict
+from tokbench.bench.compare import Comparison
+from tokbench.bench.markup import visible
+from tokbench.bench.verdicts import Effect, Outcome, Verdict
 
 EFFECT_NAMES: dict[Effect, str] = {
     "fails": "fails",
@@ -97,7 +97,7 @@ def figure(value: float | str | None) -> str:
 def change(verdict: Verdict) -> str:
     """Write a change with its sign, and in per cent where the base is not zero.
 
-    >>> from bench.snapshot import Key
+    >>> from tokbench.bench.snapshot import Key
     >>> key = Key("t", "c", "en", "tokens")
     >>> change(Verdict(key=key, outcome="worse", base=200.0, candidate=201.0))
     '+1 (+0.5 %)'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.markup import count, escape, percent
-from bench.markup import markdown_table as table
-from reports.tokens import code, shown_text
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, percent
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tokens import code, shown_text
+from tokbench.reports.view import Row, View
 
 PLACES = 3
 """Where ids differ: so many languages are named."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench.markup import escape, number, percent
-from bench.markup import markdown_table as table
-from reports.tables import crossed, folded, listed, pooled
-from reports.tokens import code, shown_text
-from reports.view import Row, View
+from tokbench.bench.markup import escape, number, percent
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import crossed, folded, listed, pooled
+from tokbench.reports.tokens import code, shown_text
+from tokbench.reports.view import Row, View
 
 VARIANTS = {
     "lower": "house",

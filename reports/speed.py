@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bench.markup import count, escape, number
-from bench.markup import markdown_table as table
-from reports.conformance import mark_explained, speed_name
-from reports.tables import folded
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, number
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.conformance import mark_explained, speed_name
+from tokbench.reports.tables import folded
+from tokbench.reports.view import Row, View
 
 THROUGHPUTS = {
     "encode": "encode_throughput",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.console import table
-from bench.markup import count, number, percent
-from bench.plugins import ReportPlugin
-from bench.results import Results
-from reports.conformance import WRONG, mark_explained, not_right
-from reports.view import (
+from tokbench.bench.console import table
+from tokbench.bench.markup import count, number, percent
+from tokbench.bench.plugins import ReportPlugin
+from tokbench.bench.results import Results
+from tokbench.reports.conformance import WRONG, mark_explained, not_right
+from tokbench.reports.view import (
     ONE_BATCH,
     TokenizerSummary,
     View,

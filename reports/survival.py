@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bench.markup import count, escape, percent, plural
-from bench.markup import markdown_table as table
-from reports.tables import crossed, folded, listed, pooled
-from reports.tokens import code, code_points, shown_text
-from reports.view import Row, View, summarize
+from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import crossed, folded, listed, pooled
+from tokbench.reports.tokens import code, code_points, shown_text
+from tokbench.reports.view import Row, View, summarize
 
 MOST_WITNESSES, MOST_EXCERPTS = 40, 100
 

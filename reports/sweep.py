@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bench.costing import embedding_parameters
-from bench.errors import UsageError
-from bench.markup import count, escape, markdown_table, number, percent
-from bench.plugins import ReportPlugin
-from bench.results import Results
-from reports.view import View, trained_on, view_of
+from tokbench.bench.costing import embedding_parameters
+from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.plugins import ReportPlugin
+from tokbench.bench.results import Results
+from tokbench.reports.view import View, trained_on, view_of
 
 Point = dict[str, Any]
 Width = Annotated[int, Field(gt=0)]

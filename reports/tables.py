@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bench.markup import escape, number, percent
-from bench.markup import markdown_table as table
-from reports.view import Row, View
+from tokbench.bench.markup import escape, number, percent
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.view import Row, View
 
 Cell = Callable[[View, str, str, str], str]
 """What a table by language shows for a tokenizer, a corpus and a language."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.markup import escape, visible
+from tokbench.bench.markup import escape, visible
 
 LONGEST = 60
 """Characters of a text that a table shows."""

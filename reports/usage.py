@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.markup import count, escape, number, percent, plural
-from bench.markup import markdown_table as table
-from reports.tables import by_language, crossed, folded, unbroken, value_of
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, number, percent, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import by_language, crossed, folded, unbroken, value_of
+from tokbench.reports.view import Row, View
 
 
 def verdicts(view: View) -> Iterator[str]:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bench.markup import number, plural
-from bench.results import Results
+from tokbench.bench.markup import number, plural
+from tokbench.bench.results import Results
 
 Row = dict[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bench.markup import count, escape, percent, plural
-from bench.markup import markdown_table as table
-from reports.tables import crossed, folded, listed, share_of
-from reports.tokens import code, code_points, shown_bytes
-from reports.view import Row, View
+from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.tables import crossed, folded, listed, share_of
+from tokbench.reports.tokens import code, code_points, shown_bytes
+from tokbench.reports.view import Row, View
 
 MOST_SCRIPTS = 15
 EXAMPLES = 5

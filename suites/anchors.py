@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.anchoring import Check
-from bench.errors import InputError
-from bench.model import HasMerging
-from bench.plugins import AnchorPlugin
-from suites.measuring import pieces_of, results_of, tokenizer_of, values_of
-from suites.merging import not_reached
+from tokbench.bench.anchoring import Check
+from tokbench.bench.errors import InputError
+from tokbench.bench.model import HasMerging
+from tokbench.bench.plugins import AnchorPlugin
+from tokbench.suites.measuring import pieces_of, results_of, tokenizer_of, values_of
+from tokbench.suites.merging import not_reached
 
 FLORES = "corpora/flores200"
 LENGTHS = "anchors/petrov2023_flores200_lengths.csv"

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench.config import load_options
-from bench.markup import escape, markdown_table, number, percent, visible
-from bench.results import Results
-from suites.measuring import pieces_of, results_of, tokenizer_of, values_of
+from tokbench.bench.config import load_options
+from tokbench.bench.markup import escape, markdown_table, number, percent, visible
+from tokbench.bench.results import Results
+from tokbench.suites.measuring import pieces_of, results_of, tokenizer_of, values_of
 
 CORPUS = "parallel"
 Range = tuple[float, float]
@@ -271,8 +271,8 @@ def _white_space_pieces(claims: Claims, data: Path) -> dict[str, int]:
     """Count the pieces between white space of each language that a claim asks for."""
     from pydantic import TypeAdapter
 
-    from bench.corpora import CorpusEntry
-    from bench.slices import materialise
+    from tokbench.bench.corpora import CorpusEntry
+    from tokbench.bench.slices import materialise
 
     wanted: Sequence[str] = [
         language

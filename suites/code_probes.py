@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.encode import Encoded
-from bench.errors import TokenizerError
-from bench.examine import Examination, Subject
-from bench.model import Finding, IntArray, Measurement, MetricSpec
-from bench.slices import SliceBatch
-from bench.words import Boundaries
-from suites.probe_specs import (
+from tokbench.bench.encode import Encoded
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.examine import Examination, Subject
+from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec
+from tokbench.bench.slices import SliceBatch
+from tokbench.bench.words import Boundaries
+from tokbench.suites.probe_specs import (
     CODE_METRICS,
     CUT_AT_PARTS,
     INDENT_LEVEL,
@@ -27,7 +27,7 @@ from suites.probe_specs import (
     TOKENS_PER_LINE,
     WHOLE_IDENTIFIERS,
 )
-from suites.rows import of_tokenizer
+from tokbench.suites.rows import of_tokenizer
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _INDENT = re.compile(rb"^[ \t]+(?=[^\s])", re.MULTILINE)

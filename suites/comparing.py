@@ -17,12 +17,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bench.calls import Lost
-from bench.examine import Examination, Subject
-from bench.model import Finding, IntArray
-from bench.tally import Cell, CellKey
-from suites.shrink import shrink
-from suites.witnesses import shown
+from tokbench.bench.calls import Lost
+from tokbench.bench.examine import Examination, Subject
+from tokbench.bench.model import Finding, IntArray
+from tokbench.bench.tally import Cell, CellKey
+from tokbench.suites.shrink import shrink
+from tokbench.suites.witnesses import shown
 
 Ids = tuple[int, ...]
 Answer = Ids | str

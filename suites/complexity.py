@@ -16,20 +16,20 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from bench import heartbeat
-from bench.cases import Grid
-from bench.encode import Encoded, flatten
-from bench.environment import Stopwatch, no_garbage_collection
-from bench.errors import TokbenchError, UsageError
-from bench.limits import Limits, parse_bytes
-from bench.loading import TokenizerSource
-from bench.model import Finding, HasSpecialTokens, Measurement, MetricSpec, Tokenizer
-from bench.plugins import ClockSuite
-from bench.pool import Loss, Settle, Workers
-from bench.timing import Contest, Timed
-from bench.worker import load
-from suites.families import FAMILIES, text_of
-from suites.growth import LEAST, MOST, Growth, Point, fit, resolvable
+from tokbench.bench import heartbeat
+from tokbench.bench.cases import Grid
+from tokbench.bench.encode import Encoded, flatten
+from tokbench.bench.environment import Stopwatch, no_garbage_collection
+from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.limits import Limits, parse_bytes
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.model import Finding, HasSpecialTokens, Measurement, MetricSpec, Tokenizer
+from tokbench.bench.plugins import ClockSuite
+from tokbench.bench.pool import Loss, Settle, Workers
+from tokbench.bench.timing import Contest, Timed
+from tokbench.bench.worker import load
+from tokbench.suites.families import FAMILIES, text_of
+from tokbench.suites.growth import LEAST, MOST, Growth, Point, fit, resolvable
 
 EXPONENT = MetricSpec(
     name="growth_exponent",

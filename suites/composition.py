@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 
-from bench.model import Vocabulary
+from tokbench.bench.model import Vocabulary
 
 SCRIPTS = (
     "Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana",

@@ -29,13 +29,13 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from bench.errors import TokenizerError
-from bench.examine import Examination
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import TokenizerSuite
-from bench.tally import Cell, CellKey
-from suites.adversarial import adversarial
-from suites.comparing import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.examine import Examination
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.tally import Cell, CellKey
+from tokbench.suites.adversarial import adversarial
+from tokbench.suites.comparing import (
     Comparison,
     Differences,
     Pair,

@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from bench.examine import Examination
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import TokenizerSuite
-from bench.tally import CellKey
-from suites.comparing import Comparison, Differences, Pair, suspects, witnesses
-from suites.fuzz import fuzz
-from suites.witnesses_specs import AGREEMENT, UNEXPECTED
+from tokbench.bench.examine import Examination
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.tally import CellKey
+from tokbench.suites.comparing import Comparison, Differences, Pair, suspects, witnesses
+from tokbench.suites.fuzz import fuzz
+from tokbench.suites.witnesses_specs import AGREEMENT, UNEXPECTED
 
 SUITE = "differential"
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from bench.contents import Contents
-from bench.model import Finding, IntArray, Measurement, MetricSpec
-from bench.plugins import CountsSuite
-from bench.stats import NO_INTERVAL
-from bench.tally import Cell, CellKey, Tallies
-from suites.efficiency_specs import (
+from tokbench.bench.contents import Contents
+from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec
+from tokbench.bench.plugins import CountsSuite
+from tokbench.bench.stats import NO_INTERVAL
+from tokbench.bench.tally import Cell, CellKey, Tallies
+from tokbench.suites.efficiency_specs import (
     NORMALIZED_SEQUENCE_LENGTH,
     RANK,
     SIZES,
@@ -23,9 +23,9 @@ from suites.efficiency_specs import (
     TOKENS,
     WORD_METRICS,
 )
-from suites.histograms import length_shares, merged, weighted_quantiles
-from suites.ranking import rankings
-from suites.rows import of_cell, pooled_ratio, why_not_its_price
+from tokbench.suites.histograms import length_shares, merged, weighted_quantiles
+from tokbench.suites.ranking import rankings
+from tokbench.suites.rows import of_cell, pooled_ratio, why_not_its_price
 
 SUITE = "efficiency"
 QUANTILES = (0.5, 0.9, 1.0)

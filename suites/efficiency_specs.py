@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.model import MetricSpec
+from tokbench.bench.model import MetricSpec
 
 BYTES_PER_TOKEN = MetricSpec(
     name="bytes_per_token",

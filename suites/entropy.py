@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import IntArray
+from tokbench.bench.model import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 NEGLIGIBLE = 40.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import CountsSuite
-from bench.tally import LOSS_CAUSES, ROUND_TRIP, Cell, Tallies
-from suites.fidelity_specs import (
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import CountsSuite
+from tokbench.bench.tally import LOSS_CAUSES, ROUND_TRIP, Cell, Tallies
+from tokbench.suites.fidelity_specs import (
     BYTE_FALLBACK_RATE,
     BYTE_SUM_BREACHES,
     LOST_BYTE_SHARE,
@@ -17,7 +17,7 @@ from suites.fidelity_specs import (
     SPECIAL_SPELLINGS,
     UNK_RATE,
 )
-from suites.rows import of_cell
+from tokbench.suites.rows import of_cell
 
 SUITE = "fidelity"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.model import MetricSpec
+from tokbench.bench.model import MetricSpec
 
 ROUND_TRIP_SHARE = MetricSpec(
     name="round_trip",

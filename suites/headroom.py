@@ -15,13 +15,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from bench.examine import Examination, Subject
-from bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
-from bench.plugins import TokenizerSuite
-from bench.stats import seed_of
-from bench.tally import Cell
-from suites.efficiency_specs import SEGMENTATION_HEADROOM
-from suites.rows import of_cell
+from tokbench.bench.examine import Examination, Subject
+from tokbench.bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.stats import seed_of
+from tokbench.bench.tally import Cell
+from tokbench.suites.efficiency_specs import SEGMENTATION_HEADROOM
+from tokbench.suites.rows import of_cell
 
 SUITE = "headroom"
 

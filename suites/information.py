@@ -9,14 +9,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from bench.contents import Contents
-from bench.model import Finding, IntArray, Measurement, MetricSpec, Status
-from bench.plugins import CountsSuite
-from bench.stats import NO_INTERVAL, Interval
-from bench.tally import Tallies, TokenizerFacts
-from suites import entropy
-from suites.histograms import merged
-from suites.information_specs import (
+from tokbench.bench.contents import Contents
+from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Status
+from tokbench.bench.plugins import CountsSuite
+from tokbench.bench.stats import NO_INTERVAL, Interval
+from tokbench.bench.tally import Tallies, TokenizerFacts
+from tokbench.suites import entropy
+from tokbench.suites.histograms import merged
+from tokbench.suites.information_specs import (
     EQUAL_UTILIZATION,
     NEW_IDS,
     RANK_FREQUENCY,
@@ -27,7 +27,7 @@ from suites.information_specs import (
     VOCABULARY_UTILIZATION,
     ZIPF_EXPONENT,
 )
-from suites.ranking import why_unranked
+from tokbench.suites.ranking import why_unranked
 
 SUITE = "information"
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bench.examine import Subject, Trip
-from suites.alignment import Spot, parts, spots
+from tokbench.bench.examine import Subject, Trip
+from tokbench.suites.alignment import Spot, parts, spots
 
 CLASSES = {
     "prefix_space": "a space was put before the text",

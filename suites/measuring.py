@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.errors import InputError
-from bench.model import Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin, find
+from tokbench.bench.errors import InputError
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bench.results import Results
-    from bench.tally import Cell
+    from tokbench.bench.results import Results
+    from tokbench.bench.tally import Cell
 
 Entry = Mapping[str, Any]
 
@@ -38,9 +38,9 @@ def results_of(config: Entry, folder: Path) -> Iterator[Results]:
 
     The results are gone afterwards. Raises `InputError` when a cell or an input failed.
     """
-    from bench.config import load_config
-    from bench.environment import Stopwatch
-    from bench.runner import run
+    from tokbench.bench.config import load_config
+    from tokbench.bench.environment import Stopwatch
+    from tokbench.bench.runner import run
 
     with tempfile.TemporaryDirectory(prefix="tokbench-") as place:
         path = Path(place) / "config.yaml"

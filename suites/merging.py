@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench.model import Merging
+from tokbench.bench.model import Merging
 
 Join = Callable[[Any, Any], tuple[int, Any] | None]
 

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from bench.model import Finding, Measurement, MetricSpec, Status
-from bench.plugins import CountsSuite
-from bench.stats import NO_INTERVAL, Interval
-from bench.tally import Cell, CellKey, Tallies
-from suites.multilingual_specs import (
+from tokbench.bench.model import Finding, Measurement, MetricSpec, Status
+from tokbench.bench.plugins import CountsSuite
+from tokbench.bench.stats import NO_INTERVAL, Interval
+from tokbench.bench.tally import Cell, CellKey, Tallies
+from tokbench.suites.multilingual_specs import (
     CHARACTERS_RATIO,
     CONTEXT_CHARACTERS,
     CONTEXT_SHARE,
@@ -28,8 +28,8 @@ from suites.multilingual_specs import (
     PROGRAM_PREMIUM,
     TOKENS_PER_CHARACTER,
 )
-from suites.rows import of_cell, pooled_ratio, why_not_its_price
-from suites.spread import spreads
+from tokbench.suites.rows import of_cell, pooled_ratio, why_not_its_price
+from tokbench.suites.spread import spreads
 
 SUITE = "multilingual"
 

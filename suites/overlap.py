@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bench.contents import Contents
-from bench.model import IntArray
+from tokbench.bench.contents import Contents
+from tokbench.bench.model import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Overlap:
 def overlap(first: Entries, second: Entries) -> Overlap:
     """Compare two vocabularies.
 
-    >>> from bench.model import Vocabulary
+    >>> from tokbench.bench.model import Vocabulary
     >>> a = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"b", b"c"])))
     >>> b = entries(Contents.of(Vocabulary(token_bytes=[b"a", b"c"])))
     >>> overlap(a, b)

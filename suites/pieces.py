@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.examine import Subject
+from tokbench.bench.examine import Subject
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.model import MetricSpec
+from tokbench.bench.model import MetricSpec
 
 _ARITHMETIC = "Singh and Strouse, Tokenization counts, 2024"
 _OWN_CODE = "tokbench; lexers of Pygments"

@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from bench.examine import Examination, Subject
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import TokenizerSuite
-from suites import probe_texts as texts
-from suites.code_probes import CodeText, code_measurements, code_texts
-from suites.pieces import Cut, cut
-from suites.probe_specs import (
+from tokbench.bench.examine import Examination, Subject
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.suites import probe_texts as texts
+from tokbench.suites.code_probes import CodeText, code_measurements, code_texts
+from tokbench.suites.pieces import Cut, cut
+from tokbench.suites.probe_specs import (
     CODE_METRICS,
     HIDDEN,
     INDENT_TOKENS,
@@ -29,7 +29,7 @@ from suites.probe_specs import (
     VARIANT_TOKENS,
     YEAR_TOKENS,
 )
-from suites.rows import of_tokenizer
+from tokbench.suites.rows import of_tokenizer
 
 SUITE = "probes"
 

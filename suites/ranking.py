@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby
 
-from bench.model import Measurement
-from bench.stats import Interval
-from bench.tally import Cell, CellKey, Tallies
-from suites.efficiency_specs import RANK, TOKEN_RATIO
-from suites.rows import of_cell, pooled_ratio
+from tokbench.bench.model import Measurement
+from tokbench.bench.stats import Interval
+from tokbench.bench.tally import Cell, CellKey, Tallies
+from tokbench.suites.efficiency_specs import RANK, TOKEN_RATIO
+from tokbench.suites.rows import of_cell, pooled_ratio
 
 
 def rankings(tallies: Tallies, *, pairs: bool) -> Iterator[Measurement]:

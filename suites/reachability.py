@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-from bench.examine import Subject
-from bench.model import Vocabulary
+from tokbench.bench.examine import Subject
+from tokbench.bench.model import Vocabulary
 
 CONTEXTS: tuple[Callable[[str], str], ...] = (
     lambda t: t,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.model import Measurement, MetricSpec, Status
-from bench.stats import NO_INTERVAL, Interval
-from bench.tally import Cell, Tallies
+from tokbench.bench.model import Measurement, MetricSpec, Status
+from tokbench.bench.stats import NO_INTERVAL, Interval
+from tokbench.bench.tally import Cell, Tallies
 
 
 def of_cell(

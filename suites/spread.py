@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import Measurement, MetricSpec
-from bench.stats import HIGH, LOW, NO_INTERVAL, Interval
-from bench.tally import Cell, CellKey, Tallies
-from suites.multilingual_specs import (
+from tokbench.bench.model import Measurement, MetricSpec
+from tokbench.bench.stats import HIGH, LOW, NO_INTERVAL, Interval
+from tokbench.bench.tally import Cell, CellKey, Tallies
+from tokbench.suites.multilingual_specs import (
     GINI,
     LANGUAGES_ABOVE,
     MAX_MIN_PREMIUM,

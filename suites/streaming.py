@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench.errors import TokenizerError
-from bench.examine import Examination, Subject, Trip
-from bench.incremental import IncrementalDecoder
-from bench.model import Measurement
-from bench.tally import Cell
-from suites.rows import of_cell
-from suites.witnesses_specs import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.examine import Examination, Subject, Trip
+from tokbench.bench.incremental import IncrementalDecoder
+from tokbench.bench.model import Measurement
+from tokbench.bench.tally import Cell
+from tokbench.suites.rows import of_cell
+from tokbench.suites.witnesses_specs import (
     HELD_BACK,
     INCREMENTAL,
     SINGLE_DECODES,

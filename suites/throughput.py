@@ -6,13 +6,13 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from bench.cases import CallShape, Grid, Sight
-from bench.model import MetricSpec
-from bench.plugins import ClockSuite
-from bench.timing import Contest, Schedule, Timed, take_turns
-from suites.throughput_grid import grid
-from suites.throughput_specs import METRICS
-from suites.throughput_values import values
+from tokbench.bench.cases import CallShape, Grid, Sight
+from tokbench.bench.model import MetricSpec
+from tokbench.bench.plugins import ClockSuite
+from tokbench.bench.timing import Contest, Schedule, Timed, take_turns
+from tokbench.suites.throughput_grid import grid
+from tokbench.suites.throughput_specs import METRICS
+from tokbench.suites.throughput_values import values
 
 
 class Throughput(ClockSuite):

@@ -8,11 +8,11 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from bench.cases import Block, Case, Grid, LeftOut
-from bench.timing import Texts, Training
+from tokbench.bench.cases import Block, Case, Grid, LeftOut
+from tokbench.bench.timing import Texts, Training
 
 if TYPE_CHECKING:
-    from suites.throughput import Throughput
+    from tokbench.suites.throughput import Throughput
 
 LATENCY = "latency"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.model import MetricSpec
+from tokbench.bench.model import MetricSpec
 
 _MEDIAN = "median over the rounds of each process, then over processes"
 

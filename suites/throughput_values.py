@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.cases import Case, Grid, LeftOut, bytes_of, lengths_of
-from bench.model import Finding, Measurement, MetricSpec
-from bench.ratios import Ratio, holm, ratio_of
-from bench.timing import Contest, Failure, Sample, Timed
-from suites.throughput_specs import (
+from tokbench.bench.cases import Case, Grid, LeftOut, bytes_of, lengths_of
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.ratios import Ratio, holm, ratio_of
+from tokbench.bench.timing import Contest, Failure, Sample, Timed
+from tokbench.suites.throughput_specs import (
     LATENCY_P50,
     LATENCY_P99,
     LOAD_TIME,

@@ -15,14 +15,14 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from bench.examine import Examination, Subject
-from bench.model import Finding, HasMerging, Measurement, MetricSpec
-from bench.plugins import TokenizerSuite
-from bench.tally import Tallies
-from suites import composition, merging, overlap, reachability
-from suites.overlap import Entries
-from suites.rows import of_tokenizer
-from suites.vocabulary_specs import (
+from tokbench.bench.examine import Examination, Subject
+from tokbench.bench.model import Finding, HasMerging, Measurement, MetricSpec
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.tally import Tallies
+from tokbench.suites import composition, merging, overlap, reachability
+from tokbench.suites.overlap import Entries
+from tokbench.suites.rows import of_tokenizer
+from tokbench.suites.vocabulary_specs import (
     CATEGORY,
     DUPLICATES,
     ENTRIES,

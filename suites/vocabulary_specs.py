@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.model import MetricSpec
+from tokbench.bench.model import MetricSpec
 
 _MAGIKARP = "Land and Bartolo, Fishing for Magikarp, EMNLP 2024"
 

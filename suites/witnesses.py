@@ -16,17 +16,17 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from bench.calls import Lost
-from bench.examine import Examination, Subject, Trip
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import TokenizerSuite
-from bench.tally import EXACT, Cell
-from suites.fuzz import FuzzText, fuzz
-from suites.loss_classes import CLASSES, Loss, Manner, classes_of, losses
-from suites.rows import of_cell, of_tokenizer
-from suites.shrink import shrink
-from suites.streaming import STREAMING_METRICS, streaming
-from suites.witnesses_specs import (
+from tokbench.bench.calls import Lost
+from tokbench.bench.examine import Examination, Subject, Trip
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import TokenizerSuite
+from tokbench.bench.tally import EXACT, Cell
+from tokbench.suites.fuzz import FuzzText, fuzz
+from tokbench.suites.loss_classes import CLASSES, Loss, Manner, classes_of, losses
+from tokbench.suites.rows import of_cell, of_tokenizer
+from tokbench.suites.shrink import shrink
+from tokbench.suites.streaming import STREAMING_METRICS, streaming
+from tokbench.suites.witnesses_specs import (
     FAILURES,
     FUZZ,
     FUZZ_FAILURES,

@@ -147,7 +147,7 @@ def begin_anew(place: Path, jobs: str) -> subprocess.Popen[str]:
 
 def begin(place: Path, jobs: str) -> subprocess.Popen[str]:
     """Start the run."""
-    command = [sys.executable, "-m", "bench.cli", "run", "chaos.yaml", "--jobs", jobs]
+    command = [sys.executable, "-m", "tokbench", "run", "chaos.yaml", "--jobs", jobs]
     environment = {**os.environ, "TOKBENCH_CACHE": str(place / "cache")}
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=place, env=environment, text=True, **pipes)  # type: ignore[call-overload,no-any-return]
@@ -168,7 +168,7 @@ def is_whole(path: Path) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bench.cells import is_intact
+    from tokbench.bench.cells import is_intact
 
     if not path.is_file() or path.name.startswith("."):
         return True

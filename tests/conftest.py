@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bench.config import load_config
-from bench.environment import Stopwatch
-from bench.executors import executor
-from bench.runner import RunOutcome, run
-from bench.tally import Cell
+from tokbench.bench.config import load_config
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.executors import executor
+from tokbench.bench.runner import RunOutcome, run
+from tokbench.bench.tally import Cell
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -216,7 +216,14 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
     """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
     folder = tmp_path_factory.mktemp("quick")
     done = subprocess.run(
-        [sys.executable, "-c", "from bench.cli import main; main()", "run", "quick", "--quiet"],
+        [
+            sys.executable,
+            "-c",
+            "from tokbench.bench.cli import main; main()",
+            "run",
+            "quick",
+            "--quiet",
+        ],
         cwd=folder,
         env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,

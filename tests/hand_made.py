@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tallies, Tally, TokenizerFacts
+from tokbench.bench.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tallies, Tally, TokenizerFacts
 
 Counts = Mapping[str, Sequence[int]]
 

@@ -115,7 +115,7 @@ def repeat(
 
 def gate(place: Path, sides: Sequence[str], seed: int) -> dict[str, Any]:
     """Return what one run of the gate found."""
-    command = [sys.executable, "-m", "bench.cli", "speed", *sides]
+    command = [sys.executable, "-m", "tokbench", "speed", *sides]
     done = subprocess.run(
         [*command, "--seed", str(seed), "--json"],
         cwd=place,
@@ -179,7 +179,7 @@ def make_tokenizer(place: Path) -> None:
     """Train a tokenizer on the bundled sentences, so that nothing has to be downloaded."""
     block = {"trainer": "tokenizers_bpe", "corpus": "sentences", "vocab_size": VOCABULARY}
     write_config(place / "train.yaml", {"train": block})
-    command = [sys.executable, "-m", "bench.cli", "train", "train.yaml", "--output", ".", "--quiet"]
+    command = [sys.executable, "-m", "tokbench", "train", "train.yaml", "--output", ".", "--quiet"]
     variables = {**os.environ, "TOKBENCH_CACHE": str(place / "cache")}
     subprocess.run(command, cwd=place, env=variables, check=True, stdout=subprocess.DEVNULL)
 

@@ -23,8 +23,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.bundled import text_keys, text_path
-from bench.results import load_results
+from tokbench.bench.bundled import text_keys, text_path
+from tokbench.bench.results import load_results
 
 
 def main() -> int:
@@ -61,7 +61,7 @@ def peak_of(folder: Path, megabytes: int, jobs: str) -> int:
         },
     }
     (folder / "streaming.yaml").write_text(json.dumps(config), encoding="utf-8")
-    command = [sys.executable, "-m", "bench.cli", "run", "streaming.yaml", "--jobs", jobs]
+    command = [sys.executable, "-m", "tokbench", "run", "streaming.yaml", "--jobs", jobs]
     environment = {**os.environ, "TOKBENCH_CACHE": str(folder / "cache")}
     started, highest = time.monotonic(), 0
     with subprocess.Popen(

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from bench.config import load_config
-from bench.errors import ConfigError
-from bench.runner import RunOutcome
-from reports.view import View
+from tokbench.bench.config import load_config
+from tokbench.bench.errors import ConfigError
+from tokbench.bench.runner import RunOutcome
+from tokbench.reports.view import View
 
 Measure = Callable[..., RunOutcome]
 
@@ -343,7 +343,7 @@ def test_d2_words_are_undefined_by_script_and_not_by_label(
 def test_d4_a_table_has_one_row_per_token_in_a_github_style_renderer(
     cases_folder: Path,
 ) -> None:
-    from bench.markup import escape, markdown_table, visible
+    from tokbench.bench.markup import escape, markdown_table, visible
 
     lines = (cases_folder / "table_tokens.jsonl").read_text(encoding="utf-8").split("\n")
     tokens = [json.loads(line) for line in lines if line]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench.runner import RunOutcome
-from reports.view import View
+from tokbench.bench.runner import RunOutcome
+from tokbench.reports.view import View
 
 Measure = Callable[..., RunOutcome]
 

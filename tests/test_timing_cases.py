@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bench.bare_worker import LOADERS
-from bench.model import HasSingleCall, HasThreads, Ids
-from bench.plugins import LoadContext, TokenizerPlugin, find
-from bench.results import load_results
-from bench.runner import RunOutcome
-from bench.sides import compare_sides, gate_of, side_of
+from tokbench.bench.bare_worker import LOADERS
+from tokbench.bench.model import HasSingleCall, HasThreads, Ids
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
+from tokbench.bench.results import load_results
+from tokbench.bench.runner import RunOutcome
+from tokbench.bench.sides import compare_sides, gate_of, side_of
 
 Measure = Callable[..., RunOutcome]
 Row = dict[str, Any]

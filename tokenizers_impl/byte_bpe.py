@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bench.errors import ConfigError, TokenizerError
-from bench.model import Fingerprint, Ids, Merging, Tokenizer, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.convert import numbered_by_bytes
-from tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
+from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging, Tokenizer, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.convert import numbered_by_bytes
+from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 
 Merge = tuple[int, int, int]
 """Left id, right id, id of the joined token."""
@@ -239,7 +239,7 @@ class ByteBPETokenizer:
         self.notes: Sequence[str] = tuple(notes)
         self.encode_batch: EncodeBatch = self._encode_readably
         if engine == "fast":
-            from tokenizers_impl.byte_bpe_fast import FastEncoder
+            from tokbench.tokenizers_impl.byte_bpe_fast import FastEncoder
 
             self.encode_batch = FastEncoder(model).encode_batch
 
@@ -307,7 +307,7 @@ class ByteBPETokenizer:
 
     def tokenizer_json(self) -> dict[str, Any]:
         """Return the `tokenizer.json` that gives the same ids in the `tokenizers` library."""
-        from tokenizers_impl.byte_bpe_formats import tokenizer_json
+        from tokbench.tokenizers_impl.byte_bpe_formats import tokenizer_json
 
         return tokenizer_json(self.model)
 
@@ -344,7 +344,7 @@ class ByteBPE(TokenizerPlugin):
 
     def load(self, context: LoadContext) -> Tokenizer:
         """Read the file; raise `TokenizerError` when it is missing or not of its format."""
-        from tokenizers_impl.byte_bpe_formats import load_model
+        from tokbench.tokenizers_impl.byte_bpe_formats import load_model
 
         model = load_model(
             context.resolve(self.file),

@@ -19,10 +19,10 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from bench.errors import TokenizerError
-from bench.model import Ids
-from tokenizers_impl.byte_bpe import BytePairModel
-from tokenizers_impl.byte_bpe_pieces import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Ids
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel
+from tokbench.tokenizers_impl.byte_bpe_pieces import (
     DistinctPieces,
     IdArray,
     LookedUp,
@@ -30,8 +30,8 @@ from tokenizers_impl.byte_bpe_pieces import (
     Places,
     learn,
 )
-from tokenizers_impl.byte_bpe_seams import PartMerger
-from tokenizers_impl.pretokenize_fast import Cutter, Joined
+from tokbench.tokenizers_impl.byte_bpe_seams import PartMerger
+from tokbench.tokenizers_impl.pretokenize_fast import Cutter, Joined
 
 _FEW_CHARACTERS = 4096
 """Batches of fewer characters are encoded piece by piece."""
@@ -42,7 +42,7 @@ _FEW_PIECES = 1 << 17
 class FastEncoder:
     """Encodes texts with a model, remembering the pieces it has seen; for one thread at a time.
 
-    >>> from tokenizers_impl.byte_bpe import minbpe_example
+    >>> from tokbench.tokenizers_impl.byte_bpe import minbpe_example
     >>> [ids.tolist() for ids in FastEncoder(minbpe_example()).encode_batch(["aaabdaaabac", ""])]
     [[258, 100, 258, 97, 99], []]
     """

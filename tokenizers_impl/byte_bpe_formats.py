@@ -31,9 +31,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.errors import ConfigError, TokenizerError
-from tokenizers_impl.byte_bpe import BytePairModel, Merge
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization, from_pattern
+from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel, Merge
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization, from_pattern
 
 Format = Literal["auto", "tiktoken", "tokenizer.json", "json"]
 OWN_FORMAT = "tokbench.byte_bpe"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.errors import TokenizerError
-from tokenizers_impl.byte_bpe import BytePairModel
-from tokenizers_impl.byte_bpe_pieces import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel
+from tokbench.tokenizers_impl.byte_bpe_pieces import (
     MIX_1,
     MIX_2,
     DistinctPieces,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tokenizers_impl.byte_bpe import BytePairModel
-from tokenizers_impl.byte_bpe_merger import Merger
-from tokenizers_impl.byte_bpe_pieces import (
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel
+from tokbench.tokenizers_impl.byte_bpe_merger import Merger
+from tokbench.tokenizers_impl.byte_bpe_pieces import (
     MIX_1,
     MIX_2,
     Bools,

@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator, model_validator
 
-from bench.errors import TrainingError
-from bench.plugins import MergeEvent, NestedTrainer, Trace, TrainedModel
-from tokenizers_impl.byte_bpe import ByteBPETokenizer, BytePairModel, Merge, join_pair
-from tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import MergeEvent, NestedTrainer, Trace, TrainedModel
+from tokbench.tokenizers_impl.byte_bpe import ByteBPETokenizer, BytePairModel, Merge, join_pair
+from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 
 Pieces = Mapping[bytes, int]
 """How often each distinct piece occurs."""
@@ -446,7 +446,7 @@ class ByteBPETrainer(NestedTrainer):
 
     def beginning(self, folder: Path, vocab_size: int) -> ByteBPETokenizer:
         """Return the tokenizer with the first merges of the one in a folder."""
-        from tokenizers_impl.byte_bpe_formats import load_model
+        from tokbench.tokenizers_impl.byte_bpe_formats import load_model
 
         model = load_model(folder / "model.json")
         return ByteBPETokenizer(first_merges(model, self._n_merges(vocab_size)))
@@ -498,7 +498,7 @@ class ByteBPETrainer(NestedTrainer):
 
 
 def _write_all(model: BytePairModel, folder: Path) -> None:
-    from tokenizers_impl.byte_bpe_formats import (
+    from tokbench.tokenizers_impl.byte_bpe_formats import (
         write_own_json,
         write_rank_file,
         write_tokenizer_json,

@@ -18,8 +18,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import BoolArray, Fingerprint, Ids, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.model import BoolArray, Fingerprint, Ids, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 N_IDS = sys.maxunicode + 1
 SURROGATES = range(0xD800, 0xE000)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.model import BoolArray, Ids
+from tokbench.bench.model import BoolArray, Ids
 
 
 def as_list(ids: Ids) -> list[int]:

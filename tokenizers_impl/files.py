@@ -6,7 +6,7 @@ import gzip
 import zlib
 from pathlib import Path
 
-from bench.errors import TokenizerError
+from tokbench.bench.errors import TokenizerError
 
 
 def read_file(path: Path, shown: str) -> bytes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.errors import TokenizerError
-from bench.hub import lock_threads_only, why_refused
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.hub import lock_threads_only, why_refused
 
 _FILE = "tokenizer.json"
 

@@ -11,12 +11,12 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import samples, tokenizer_json
-from tokenizers_impl.convert import as_list
-from tokenizers_impl.files import read_file
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import samples, tokenizer_json
+from tokbench.tokenizers_impl.convert import as_list
+from tokbench.tokenizers_impl.files import read_file
 
 _CASING = ("lowercase", "strip_accents", "handle_chinese_chars", "clean_text")
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -84,7 +84,7 @@ class HuggingFace(TokenizerPlugin):
             sample = samples.SAMPLES[self.sample]
             return _text(samples.read(sample), sample.path), f"sample {self.sample}"
         if self.hub is not None:
-            from tokenizers_impl.hub import tokenizer_json_of
+            from tokbench.tokenizers_impl.hub import tokenizer_json_of
 
             return tokenizer_json_of(self.hub, self.revision)
         assert self.file is not None

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from bench.errors import TrainingError
-from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TrainedModel, TrainerPlugin
+from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -30,7 +30,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bench.plugins import MergeEvent, Trace
+from tokbench.bench.plugins import MergeEvent, Trace
 
 Rule = Literal["likelihood", "frequency"]
 Pair = tuple[int, int]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench.errors import TokenizerError
+from tokbench.bench.errors import TokenizerError
 
 
 def read_text(path: Path) -> str:
@@ -26,7 +26,7 @@ def parse(text: str, path: Path, expected: str) -> dict[str, Any]:
     >>> parse('{"format": "tokbench.unigram.1"}', Path("m.json"), "tokbench.wordpiece.1")
     Traceback (most recent call last):
         ...
-    bench.errors.TokenizerError: m.json has format 'tokbench.unigram.1', not 'tokbench.wordpiece.1'
+    tokbench.bench.errors.TokenizerError: m.json has format 'tokbench.unigram.1', not 'tokbench.wordpiece.1'
     """
     try:
         content = json.loads(text)

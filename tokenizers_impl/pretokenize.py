@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bench.errors import ConfigError, TokenizerError
+from tokbench.bench.errors import ConfigError, TokenizerError
 
 if TYPE_CHECKING:
     import regex

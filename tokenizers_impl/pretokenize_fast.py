@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization
 
 if TYPE_CHECKING:
     import regex

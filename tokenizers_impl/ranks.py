@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Merging, Vocabulary
-from tokenizers_impl.convert import as_list, numbered_by_bytes
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging, Vocabulary
+from tokbench.tokenizers_impl.convert import as_list, numbered_by_bytes
 
 
 def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from bench.errors import TokenizerError
+from tokbench.bench.errors import TokenizerError
 
 INSTALL = 'pip install "tokbench[samples]"'
 

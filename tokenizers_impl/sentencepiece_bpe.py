@@ -23,12 +23,12 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Merging
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import own_json
-from tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
-from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
+from tokbench.tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
 
 FORMAT = "tokbench.sentencepiece_bpe.1"
 
@@ -77,7 +77,7 @@ def merged_with_heap(text: str, ranks: Mapping[str, int]) -> list[str]:
 
 
 class SentencePieceBPETokenizer(PieceTokenizer):
-    """A SentencePiece-style BPE vocabulary at work; satisfies `bench.model.Tokenizer`.
+    """A SentencePiece-style BPE vocabulary at work; satisfies `tokbench.bench.model.Tokenizer`.
 
     Pieces of one character need no rank; the others are ranked in the order given.
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokenizers_impl.joins import learned_joins, told
-from tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer, to_json
-from tokenizers_impl.sentencepiece_files import bpe_model, bpe_tokenizer_json
-from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
-from tokenizers_impl.training_input import TrainingTexts
+from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
+from tokbench.tokenizers_impl.joins import learned_joins, told
+from tokbench.tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer, to_json
+from tokbench.tokenizers_impl.sentencepiece_files import bpe_model, bpe_tokenizer_json
+from tokbench.tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
+from tokbench.tokenizers_impl.training_input import TrainingTexts
 
 
 def train_pieces(

@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.errors import TokenizerError
-from tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer
-from tokenizers_impl.sentencepiece_pieces import Pieces
-from tokenizers_impl.sentencepiece_text import SPACE, TextOptions
-from tokenizers_impl.unigram import UnigramTokenizer
+from tokbench.bench.errors import TokenizerError
+from tokbench.tokenizers_impl.sentencepiece_bpe import SentencePieceBPETokenizer
+from tokbench.tokenizers_impl.sentencepiece_pieces import Pieces
+from tokbench.tokenizers_impl.sentencepiece_text import SPACE, TextOptions
+from tokbench.tokenizers_impl.unigram import UnigramTokenizer
 
 
 def unigram_tokenizer_json(tokenizer: UnigramTokenizer) -> str:

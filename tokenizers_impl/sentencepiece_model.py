@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.environment import no_garbage_collection
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.convert import numbered_apart
-from tokenizers_impl.files import read_file
-from tokenizers_impl.sentencepiece_proto import ModelFacts, read_facts, user_defined
+from tokbench.bench.environment import no_garbage_collection
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.convert import numbered_apart
+from tokbench.tokenizers_impl.files import read_file
+from tokbench.tokenizers_impl.sentencepiece_proto import ModelFacts, read_facts, user_defined
 
 _SPACE_MARK = "\N{LOWER ONE EIGHTH BLOCK}"
 

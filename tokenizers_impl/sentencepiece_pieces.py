@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from bench.errors import TokenizerError
-from bench.model import Ids, Vocabulary
-from tokenizers_impl.sentencepiece_text import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Ids, Vocabulary
+from tokbench.tokenizers_impl.sentencepiece_text import (
     UNKNOWN_TEXT,
     TextOptions,
     byte_piece,
@@ -158,7 +158,7 @@ def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class PieceTokenizer(ABC):
-    """What all tokenizers over such pieces have in common; satisfies `bench.model.Tokenizer`.
+    """What all tokenizers over such pieces have in common; satisfies `tokbench.bench.model.Tokenizer`.
 
     They differ in how a text is cut into pieces, and in what beside the pieces decides that.
     """

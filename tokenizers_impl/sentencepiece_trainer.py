@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bench.errors import TrainingError
-from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TrainedModel, TrainerPlugin
+from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 
 RESERVED = "\N{LOWER FIVE EIGHTHS BLOCK}"
 """U+2585, sentencepiece's own mark for unknown characters: it skips lines that hold one."""

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeVar
 import regex
 from pydantic import Field
 
-from bench.errors import TrainingError
-from bench.plugins import TrainedModel, TrainerPlugin
-from tokenizers_impl.sentencepiece_pieces import PieceTokenizer
-from tokenizers_impl.sentencepiece_text import (
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TrainedModel, TrainerPlugin
+from tokbench.tokenizers_impl.sentencepiece_pieces import PieceTokenizer
+from tokbench.tokenizers_impl.sentencepiece_text import (
     LITERAL,
     SPACE,
     Normalization,
@@ -27,7 +27,7 @@ from tokenizers_impl.sentencepiece_text import (
     byte_piece,
     marked,
 )
-from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 
 UNKNOWN = "<unk>"
 

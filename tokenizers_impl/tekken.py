@@ -11,10 +11,10 @@ import binascii
 import json
 from typing import Any
 
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import ranks
-from tokenizers_impl.files import read_file
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import ranks
+from tokbench.tokenizers_impl.files import read_file
 
 
 class Tekken(TokenizerPlugin):

@@ -9,11 +9,11 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import ranks, samples
-from tokenizers_impl.files import read_file
-from tokenizers_impl.tiktoken_files import EncodingName, load_encoding
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import ranks, samples
+from tokbench.tokenizers_impl.files import read_file
+from tokbench.tokenizers_impl.tiktoken_files import EncodingName, load_encoding
 
 
 class Tiktoken(TokenizerPlugin):

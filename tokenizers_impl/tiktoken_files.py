@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.cache import cache_folder
-from bench.errors import TokenizerError
-from tokenizers_impl import samples
+from tokbench.bench.cache import cache_folder
+from tokbench.bench.errors import TokenizerError
+from tokbench.tokenizers_impl import samples
 
 EncodingName = Literal[
     "gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"

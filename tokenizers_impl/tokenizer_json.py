@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.model import Fingerprint, Merging, Vocabulary
-from tokenizers_impl import byte_alphabet
+from tokbench.bench.model import Fingerprint, Merging, Vocabulary
+from tokbench.tokenizers_impl import byte_alphabet
 
 Spec = Mapping[str, Any]
 """A parsed tokenizer.json, or one part of it."""

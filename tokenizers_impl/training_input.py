@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bench.errors import TrainingError
+from tokbench.bench.errors import TrainingError
 
 
 class TrainingTexts:
@@ -21,7 +21,7 @@ class TrainingTexts:
     >>> list(TrainingTexts(["one", None]))
     Traceback (most recent call last):
         ...
-    bench.errors.TrainingError: document 1 is NoneType, not text: leave it out or make it text
+    tokbench.bench.errors.TrainingError: document 1 is NoneType, not text: leave it out or make it text
     """
 
     def __init__(self, texts: Iterable[str]) -> None:

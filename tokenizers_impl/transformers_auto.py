@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bench.errors import TokenizerError
-from bench.hub import lock_threads_only
-from bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.convert import as_list
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.hub import lock_threads_only
+from tokbench.bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.convert import as_list
 
 
 class Transformers(TokenizerPlugin):
@@ -40,7 +40,7 @@ class Transformers(TokenizerPlugin):
         """Load it, and look what is underneath."""
         loaded, source = _load(self, context)
         if getattr(loaded, "is_fast", False):
-            from tokenizers_impl.huggingface import build
+            from tokbench.tokenizers_impl.huggingface import build
 
             return build(loaded.backend_tokenizer.to_str(), source, self.special_tokens)
         return _slow(loaded, match_special=self.special_tokens == "match")
@@ -81,8 +81,8 @@ def _refused(options: Transformers, exc: Exception, folder: Path | None) -> Toke
             "tokenizer.json to type huggingface, or write a plug-in"
         )
     if folder is None:
-        from bench.hub import why_refused
-        from tokenizers_impl.hub import named
+        from tokbench.bench.hub import why_refused
+        from tokbench.tokenizers_impl.hub import named
 
         if (words := why_refused(exc, options.revision)) is not None:
             return TokenizerError(f"{named(options.path, options.revision)} {words}")

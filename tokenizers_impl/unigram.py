@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import own_json
-from tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
-from tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
-from tokenizers_impl.unigram_batch import BatchCutter
-from tokenizers_impl.unigram_cuts import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.sentencepiece_pieces import Pieces, PieceTokenizer, settings_of
+from tokbench.tokenizers_impl.sentencepiece_text import TextOptions, WordSplitter, marked
+from tokbench.tokenizers_impl.unigram_batch import BatchCutter
+from tokbench.tokenizers_impl.unigram_cuts import (
     REBASE_AT,
     Cut,
     best_cut,
@@ -49,7 +49,7 @@ NO_PIECE = -math.inf
 
 
 class UnigramTokenizer(PieceTokenizer):
-    """A Unigram vocabulary at work; satisfies `bench.model.Tokenizer`.
+    """A Unigram vocabulary at work; satisfies `tokbench.bench.model.Tokenizer`.
 
     >>> tokenizer = UnigramTokenizer(
     ...     [("<unk>", 0.0), ("▁a", -2.0), ("b", -3.0), ("▁", -3.0), ("a", -3.0)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tokenizers_impl.unigram_lattice import Floats, Ints, Lattice
+from tokbench.tokenizers_impl.unigram_lattice import Floats, Ints, Lattice
 
 
 @dataclass(frozen=True, kw_only=True)

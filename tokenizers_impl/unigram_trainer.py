@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from bench.plugins import TrainedModel
-from tokenizers_impl.sentencepiece_files import unigram_model, unigram_tokenizer_json
-from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
-from tokenizers_impl.training_input import TrainingTexts
-from tokenizers_impl.unigram import UnigramTokenizer, to_json
-from tokenizers_impl.unigram_lattice import Floats, Ints, Lattice
-from tokenizers_impl.unigram_seeds import Seeds, find_seeds
+from tokbench.bench.plugins import TrainedModel
+from tokbench.tokenizers_impl.sentencepiece_files import unigram_model, unigram_tokenizer_json
+from tokbench.tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
+from tokbench.tokenizers_impl.training_input import TrainingTexts
+from tokbench.tokenizers_impl.unigram import UnigramTokenizer, to_json
+from tokbench.tokenizers_impl.unigram_lattice import Floats, Ints, Lattice
+from tokbench.tokenizers_impl.unigram_seeds import Seeds, find_seeds
 
 
 def train_pieces(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.model import Fingerprint, Ids, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.model import Fingerprint, Ids, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 
 class Utf8Bytes(TokenizerPlugin):

@@ -26,11 +26,11 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl import own_json
-from tokenizers_impl.bert_characters import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.bert_characters import (
     BertOptions,
     CharacterMap,
     has_odd_separators,
@@ -85,7 +85,7 @@ def split_words(text: str, options: BertOptions) -> list[tuple[str, list[int]]]:
 
 
 class WordPieceTokenizer:
-    """A WordPiece vocabulary at work; satisfies `bench.model.Tokenizer` and `HasOffsets`.
+    """A WordPiece vocabulary at work; satisfies `tokbench.bench.model.Tokenizer` and `HasOffsets`.
 
     >>> tokens = ["[UNK]", "a", "##b", "c", "."]
     >>> tokenizer = WordPieceTokenizer(tokens, options=BertOptions(lowercase=True))

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokenizers_impl.bert_characters import BertOptions, count_words
-from tokenizers_impl.joins import Rule, Spelling, learned_joins, told
-from tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
-from tokenizers_impl.wordpiece import (
+from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
+from tokbench.tokenizers_impl.bert_characters import BertOptions, count_words
+from tokbench.tokenizers_impl.joins import Rule, Spelling, learned_joins, told
+from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.wordpiece import (
     PREFIX,
     SPECIAL_TOKENS,
     UNKNOWN,

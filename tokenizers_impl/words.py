@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from bench.errors import TokenizerError, TrainingError
-from bench.model import Fingerprint, Ids, Span, Tokenizer, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin, TrainedModel, TrainerPlugin
+from tokbench.bench.errors import TokenizerError, TrainingError
+from tokbench.bench.model import Fingerprint, Ids, Span, Tokenizer, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, TrainedModel, TrainerPlugin
 
 if TYPE_CHECKING:
     import regex

@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-from bench.cli.comparing import baseline, compare, import_benchmark, speed
-from bench.cli.machine import doctor, list_
-from bench.cli.reporting import anchors, report
-from bench.cli.running import conform, pin, plan, run, schema, validate
-from bench.cli.texts import inspect, which
-from bench.cli.training import train
+from tokbench.bench.cli.comparing import baseline, compare, import_benchmark, speed
+from tokbench.bench.cli.machine import doctor, list_
+from tokbench.bench.cli.reporting import anchors, report
+from tokbench.bench.cli.running import conform, pin, plan, run, schema, validate
+from tokbench.bench.cli.texts import inspect, which
+from tokbench.bench.cli.training import train
 
 
 class _Group(click.Group):
     """Turns tokbench's errors into one message and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        from bench.console import make_safe, message
+        from tokbench.bench.console import make_safe, message
 
         make_safe()
         try:
@@ -40,7 +40,7 @@ class _Group(click.Group):
             message(f"error: {place}{exc.strerror or exc}")
             ctx.exit(3)
         except Exception as exc:
-            from bench.errors import TokbenchError
+            from tokbench.bench.errors import TokbenchError
 
             if not isinstance(exc, TokbenchError):
                 raise

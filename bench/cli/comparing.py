@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.shared import AS_JSON, OFFLINE, SET, load
+from tokbench.bench.cli.shared import AS_JSON, OFFLINE, SET, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bench.compare import Comparison
+    from tokbench.bench.compare import Comparison
 
 
 @click.command()
@@ -43,9 +43,9 @@ def compare(
     --base-python and --candidate-python the only argument is a config, which runs in both
     environments. Exit codes: 0 the same or better; 1 worse or changed; 3 not comparable.
     """
-    from bench import ab
-    from bench import sides as side
-    from bench.console import message
+    from tokbench.bench import ab
+    from tokbench.bench import sides as side
+    from tokbench.bench.console import message
 
     loaded = load(config, ()) if config else None
     if base_python or candidate_python:
@@ -65,9 +65,9 @@ def compare(
 
 def _show(comparison: Comparison, output: Path | None, *, as_json: bool) -> None:
     """Print a comparison, and write every report of it where asked to."""
-    from bench import plugins
-    from bench.console import result
-    from bench.results import write_whole
+    from tokbench.bench import plugins
+    from tokbench.bench.console import result
+    from tokbench.bench.results import write_whole
 
     def rendered(name: str) -> Mapping[str, str]:
         return plugins.find(plugins.ComparisonPlugin, name)().render(comparison)
@@ -115,11 +115,11 @@ def speed(
     tokenizers' libraries and no tokbench. Exit codes: 0 not slower; 1 slower, and again in fresh
     processes; 3 not comparable; nobody can tell: as you choose.
     """
-    from bench import speed as timing
-    from bench import speed_text
-    from bench.console import Progress, result, result_json
-    from bench.executors import executor, interruptible
-    from bench.hub import set_up_hub
+    from tokbench.bench import speed as timing
+    from tokbench.bench import speed_text
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.executors import executor, interruptible
+    from tokbench.bench.hub import set_up_hub
 
     pythons = base_python is not None and candidate_python is not None
     if pythons == (candidate is not None) or (base_python is None) != (candidate_python is None):
@@ -154,8 +154,8 @@ def speed(
 @click.argument("file", type=click.Path(path_type=Path))
 def import_benchmark(run: Path, file: Path) -> None:
     """Take FILE, a JSON of `pytest suites/perf --tokbench-config`, into the run folder RUN."""
-    from bench.benchmark_json import import_json
-    from bench.console import message, result
+    from tokbench.bench.benchmark_json import import_json
+    from tokbench.bench.console import message, result
 
     n = import_json(run, file)
     message(f"{n} tests taken in")
@@ -172,9 +172,9 @@ def baseline() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def save(run: Path, file: Path) -> None:
     """Write the baseline of the run folder RUN to FILE (name it *.baseline.json)."""
-    from bench.baseline import describe, save
-    from bench.console import message, result
-    from bench.results import load_results
+    from tokbench.bench.baseline import describe, save
+    from tokbench.bench.console import message, result
+    from tokbench.bench.results import load_results
 
     snapshot = save(load_results(run), file)
     message(describe(snapshot))
@@ -185,9 +185,9 @@ def save(run: Path, file: Path) -> None:
 @click.argument("file")
 def show(file: str) -> None:
     """Say what a baseline guards; FILE may be REVISION:FILE."""
-    from bench.baseline import describe
-    from bench.console import result
-    from bench.sides import load_side
+    from tokbench.bench.baseline import describe
+    from tokbench.bench.console import result
+    from tokbench.bench.sides import load_side
 
     result(describe(load_side(file).snapshot))
 
@@ -196,7 +196,7 @@ def show(file: str) -> None:
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 def list_baselines(folder: Path) -> None:
     """List the baseline files below FOLDER."""
-    from bench.baseline import found_below
-    from bench.console import result
+    from tokbench.bench.baseline import found_below
+    from tokbench.bench.console import result
 
     result("\n".join(str(path) for path in found_below(folder)) or "none")

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from bench.cli.shared import AS_JSON, OFFLINE
+from tokbench.bench.cli.shared import AS_JSON, OFFLINE
 
 
 @click.command(name="list")
@@ -19,8 +19,8 @@ from bench.cli.shared import AS_JSON, OFFLINE
 @AS_JSON
 def list_(what: str, as_json: bool) -> None:
     """List what a config can name, and the ready configs."""
-    from bench.console import result, result_json
-    from bench.listing import entries, render
+    from tokbench.bench.console import result, result_json
+    from tokbench.bench.listing import entries, render
 
     found = entries(what)
     if as_json:
@@ -36,8 +36,8 @@ def doctor(offline: bool, as_json: bool) -> None:
     """Look at versions, extras, plug-ins, caches, the Hub and shadowed packages."""
     from dataclasses import asdict
 
-    from bench.console import result, result_json, table
-    from bench.doctor import examine
+    from tokbench.bench.console import result, result_json, table
+    from tokbench.bench.doctor import examine
 
     found = examine(offline=offline)
     if as_json:

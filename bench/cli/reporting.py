@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.shared import AS_JSON
+from tokbench.bench.cli.shared import AS_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +32,10 @@ def report(
     options: Path | None,
 ) -> None:
     """Write the report of a run again, from its Parquet alone; of several, print their history."""
-    from bench import plugins
-    from bench.config import load_options
-    from bench.console import result
-    from bench.results import load_results, write_whole
+    from tokbench.bench import plugins
+    from tokbench.bench.config import load_options
+    from tokbench.bench.console import result
+    from tokbench.bench.results import load_results, write_whole
 
     if len(runs) > 1:
         history = plugins.find(plugins.HistoryPlugin, name)()
@@ -50,8 +50,8 @@ def report(
 
 def _deliver(files: Mapping[str, str], output: Path | None) -> None:
     """Print files, or write them into a folder and print where they are."""
-    from bench.console import result
-    from bench.results import write_whole
+    from tokbench.bench.console import result
+    from tokbench.bench.results import write_whole
 
     for file, text in files.items():
         if output is None:
@@ -72,8 +72,8 @@ def _deliver(files: Mapping[str, str], output: Path | None) -> None:
 @AS_JSON
 def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
     """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
-    from bench import anchoring
-    from bench.console import message, result, result_json
+    from tokbench.bench import anchoring
+    from tokbench.bench.console import message, result, result_json
 
     outcomes = anchoring.run(names, data, progress=message)
     if as_json:

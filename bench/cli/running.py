@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
+from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
 
 
 @click.command()
@@ -50,8 +50,8 @@ def run(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own pool takes huge pages, which the system has to clear, for tables of a few MB.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    from bench.environment import Stopwatch
-    from bench.hub import set_up_hub
+    from tokbench.bench.environment import Stopwatch
+    from tokbench.bench.hub import set_up_hub
 
     set_up_hub(offline=offline)
     watch = Stopwatch()
@@ -60,9 +60,9 @@ def run(
         import pandas  # noqa: F401 - pyarrow imports both at its first array
         import pyarrow.pandas_compat  # noqa: F401
 
-        from bench import runner
-        from bench.console import Progress, message, result
-        from bench.executors import executor, interruptible
+        from tokbench.bench import runner
+        from tokbench.bench.console import Progress, message, result
+        from tokbench.bench.executors import executor, interruptible
 
         loaded = load(config, overrides)
     with interruptible(), Progress(quiet=quiet) as progress, executor(jobs, progress) as workers:
@@ -116,11 +116,11 @@ def conform(
     """
     from tempfile import TemporaryDirectory
 
-    from bench import conforming, runner
-    from bench.console import Progress, message, result, result_json
-    from bench.environment import Stopwatch
-    from bench.executors import executor, interruptible
-    from bench.hub import set_up_hub
+    from tokbench.bench import conforming, runner
+    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.environment import Stopwatch
+    from tokbench.bench.executors import executor, interruptible
+    from tokbench.bench.hub import set_up_hub
 
     set_up_hub(offline=offline)
     asked = conforming.narrowed(load(config, overrides), engines, reference)
@@ -153,8 +153,8 @@ def conform(
 @AS_JSON
 def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the cells that CONFIG asks for, and do nothing."""
-    from bench.console import result, result_json
-    from bench.plan import make_plan
+    from tokbench.bench.console import result, result_json
+    from tokbench.bench.plan import make_plan
 
     made = make_plan(load(config, overrides))
     if as_json:
@@ -175,10 +175,10 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
     run can load; 3 for one that the Hub refuses now.
     """
-    from bench.console import message, result
-    from bench.hub import set_up_hub
-    from bench.pinning import unpinned
-    from bench.validating import problems
+    from tokbench.bench.console import message, result
+    from tokbench.bench.hub import set_up_hub
+    from tokbench.bench.pinning import unpinned
+    from tokbench.bench.validating import problems
 
     set_up_hub(offline=offline)
     loaded = load(config, overrides)
@@ -197,9 +197,9 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def pin(config: Path) -> None:
     """Write the commits that Hub revisions are today into CONFIG, keeping its comments."""
-    from bench.console import message, result
-    from bench.hub import set_up_hub
-    from bench.pinning import pin as pin_config
+    from tokbench.bench.console import message, result
+    from tokbench.bench.hub import set_up_hub
+    from tokbench.bench.pinning import pin as pin_config
 
     set_up_hub()
     pinned = pin_config(load(str(config), ()), config)
@@ -215,7 +215,7 @@ def pin(config: Path) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON schema of configs, for editors."""
-    from bench.console import result_json
-    from bench.listing import config_schema
+    from tokbench.bench.console import result_json
+    from tokbench.bench.listing import config_schema
 
     result_json(config_schema())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bench.cli.shared import AS_JSON, SET, load
+from tokbench.bench.cli.shared import AS_JSON, SET, load
 
 
 @click.command()
@@ -33,9 +33,9 @@ def inspect(
     overrides: tuple[str, ...],
 ) -> None:
     """Show how tokenizers cut TEXT: pieces, ids and bytes, side by side."""
-    from bench import inspecting
-    from bench.console import Progress, message, result, result_json
-    from bench.executors import executor
+    from tokbench.bench import inspecting
+    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.executors import executor
 
     content = inspecting.read_text(text, file)
     loaded = load(config, overrides)
@@ -70,11 +70,11 @@ def which(
     overrides: tuple[str, ...],
 ) -> None:
     """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
-    from bench import which as finding
-    from bench.config import load_options
-    from bench.console import Progress, message, result, result_json
-    from bench.costing import CostModel
-    from bench.executors import executor
+    from tokbench.bench import which as finding
+    from tokbench.bench.config import load_options
+    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.costing import CostModel
+    from tokbench.bench.executors import executor
 
     if as_json and as_prompt:
         raise click.UsageError("give either --json or --prompt")

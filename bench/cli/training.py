@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
+from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
 
 if TYPE_CHECKING:
-    from bench.config import Config
+    from tokbench.bench.config import Config
 
 
 @click.command()
@@ -56,10 +56,10 @@ def train(
     With --match, sizes up to the block's own are searched for the smallest that is near enough;
     exit code 1 where none is.
     """
-    from bench import training_command as command
-    from bench.console import Progress, result, result_json
-    from bench.executors import interruptible
-    from bench.hub import set_up_hub
+    from tokbench.bench import training_command as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.executors import interruptible
+    from tokbench.bench.hub import set_up_hub
 
     if trace + as_json > 1 or (match is not None) + differences + trace > 1:
         raise click.UsageError(
@@ -98,10 +98,10 @@ def _differences(
     as_json: bool,
 ) -> None:
     """Train two tokenizers and print how their vocabularies differ."""
-    from bench import differences as differing
-    from bench import training_command as command
-    from bench.console import Progress, result, result_json
-    from bench.executors import interruptible
+    from tokbench.bench import differences as differing
+    from tokbench.bench import training_command as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.executors import interruptible
 
     words = None if segmentation is None else differing.read_segmentation(segmentation)
     differing.check_two(command.chosen(config, wanted))
@@ -127,10 +127,10 @@ def _match(
     as_json: bool,
 ) -> None:
     """Search for the vocabulary that comes near a reference, and train it where it is wanted."""
-    from bench import matching
-    from bench import training_command as command
-    from bench.console import Progress, result, result_json
-    from bench.executors import interruptible
+    from tokbench.bench import matching
+    from tokbench.bench import training_command as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.executors import interruptible
 
     share = matching.share(within)
     with interruptible(), Progress(quiet=quiet) as progress:

@@ -23,10 +23,12 @@ from typing import Any
 
 import pytest
 
-from bench.model import Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin, TrainerPlugin, find
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, TrainerPlugin, find
 
-DATA = Path(os.environ.get("TOKBENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
+DATA = Path(
+    os.environ.get("TOKBENCH_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
 CACHE = DATA / "tiktoken_cache"
 ROUNDS = 3
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.benchmarks import Benchmarks, Timed
+from tokbench.bench.benchmarks import Benchmarks, Timed
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -19,16 +19,16 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bench.plugins import LoadContext
-from tokenizers_impl.unigram import UnigramTokenizer
-from tokenizers_impl.unigram_trainer import UnigramTrainer
-from tokenizers_impl.wordpiece import WordPiece
-from tokenizers_impl.wordpiece_trainer import WordPieceTrainer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.unigram import UnigramTokenizer
+from tokbench.tokenizers_impl.unigram_trainer import UnigramTrainer
+from tokbench.tokenizers_impl.wordpiece import WordPiece
+from tokbench.tokenizers_impl.wordpiece_trainer import WordPieceTrainer
 
 pytest.importorskip("pytest_benchmark")
 
 FOLDER = Path(
-    os.environ.get("TOKBENCH_DATA") or Path(__file__).parents[2].parent / "shared" / "data"
+    os.environ.get("TOKBENCH_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
 )
 ROUNDS = 3
 TEXTS = {
@@ -145,7 +145,7 @@ def test_unigram_encoding(name: str, kind: str, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["english", "chinese"])
 def test_unigram_training(kind: str, tmp_path: Path, benchmark: Any) -> None:
-    from tokenizers_impl.sentencepiece_trainer import SentencePieceUnigram
+    from tokbench.tokenizers_impl.sentencepiece_trainer import SentencePieceUnigram
 
     documents = list(texts(kind))
     mine = UnigramTrainer(vocab_size=8000)
@@ -165,7 +165,7 @@ def test_unigram_training(kind: str, tmp_path: Path, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("rule", ["likelihood", "frequency"])
 def test_wordpiece_training(rule: str, tmp_path: Path, benchmark: Any) -> None:
-    from tokenizers_impl.huggingface_trainer import TokenizersWordPiece
+    from tokbench.tokenizers_impl.huggingface_trainer import TokenizersWordPiece
 
     documents = list(texts("mixed") + texts("english"))
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from bench.corpora import AnyCorpus, CorpusEntry
-from bench.slices import Slice, materialise
+from tokbench.bench.corpora import AnyCorpus, CorpusEntry
+from tokbench.bench.slices import Slice, materialise
 
 Materialise = Callable[..., Slice]
 
@@ -82,7 +82,7 @@ def tokbench() -> Callable[..., Process]:
     def run(folder: Path, *arguments: str, timeout: float = 240, **variables: str) -> Process:
         path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
         return subprocess.run(
-            [sys.executable, "-m", "bench.cli", *arguments],
+            [sys.executable, "-m", "tokbench", *arguments],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": path, **variables},
             capture_output=True,

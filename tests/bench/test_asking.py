@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.results import Results, load_results
+from tokbench.bench.results import Results, load_results
 
 SECONDS = 5
 FAULTS = {
@@ -217,7 +217,7 @@ def test_ctrl_c_while_a_suite_asks_leaves_whole_files_and_the_next_run_goes_on(
     run(config, folder=wanted)
     for name in ("rows.jsonl", "asking.yaml"):
         (interrupted / name).write_bytes((wanted / name).read_bytes())
-    command = [sys.executable, "-m", "bench.cli", "run", "asking.yaml"]
+    command = [sys.executable, "-m", "tokbench", "run", "asking.yaml"]
     process = subprocess.Popen(command, cwd=interrupted, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert any("suite toy_questions" in line for line in process.stderr)

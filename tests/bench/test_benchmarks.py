@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from bench.benchmark_json import import_json
-from bench.cli import main
-from bench.errors import ResultsError
-from bench.results import load_results
-from bench.runner import RunOutcome
+from tokbench.bench.benchmark_json import import_json
+from tokbench.bench.cli import main
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.results import load_results
+from tokbench.bench.runner import RunOutcome
 
 pytest.importorskip("pytest_benchmark")
-_SPEC = find_spec("suites.perf.test_throughput")
+_SPEC = find_spec("tokbench.suites.perf.test_throughput")
 assert _SPEC is not None
 assert _SPEC.origin is not None
 SUITE = _SPEC.origin

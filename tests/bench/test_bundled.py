@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench import bundled
-from bench.errors import UsageError
+from tokbench.bench import bundled
+from tokbench.bench.errors import UsageError
 
 
 @pytest.mark.parametrize("dataset", ["sentences", "programs"])

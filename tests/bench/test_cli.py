@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
+from tokbench.bench.cli import main
 
 CONFIG = """\
 name: mine
@@ -28,7 +28,7 @@ tokenizers:
 """
 PROSE = "the cat\nnaïve café\n日本 🙂\n"
 
-COMMAND = (sys.executable, "-c", "from bench.cli import main; main(prog_name='tokbench')")
+COMMAND = (sys.executable, "-c", "from tokbench.bench.cli import main; main(prog_name='tokbench')")
 
 Tokbench = Callable[..., Result]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -157,7 +157,7 @@ def test_output_that_cannot_be_written_is_said_in_one_line(tokbench: Tokbench) -
 def test_a_fault_of_our_own_is_not_hidden(
     tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.plan.make_plan", lambda config: 1 / 0)
+    monkeypatch.setattr("tokbench.bench.plan.make_plan", lambda config: 1 / 0)
     assert isinstance(tokbench("plan", "c.yaml").exception, ZeroDivisionError)
 
 
@@ -367,7 +367,7 @@ def test_an_interrupt_says_how_to_go_on(run: Run, folder: Path, toys: None) -> N
 
 
 HEAVY = {
-    "bench.config", "datasets", "numpy", "pandas", "pyarrow", "pydantic", "regex", "rich",
+    "tokbench.bench.config", "datasets", "numpy", "pandas", "pyarrow", "pydantic", "regex", "rich",
     "ruamel", "sentencepiece", "tiktoken", "tokenizers", "transformers", "importlib.metadata",
 }  # fmt: skip
 
@@ -375,7 +375,7 @@ HEAVY = {
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_imports_no_heavy_library_and_scans_no_entry_points(arguments: list[str]) -> None:
     code = (
-        "import sys; from bench.cli import main\n"
+        "import sys; from tokbench.bench.cli import main\n"
         f"try: main({arguments!r})\n"
         "except SystemExit: pass\n"
         "print('\\n' + ' '.join(sys.modules), file=sys.stderr)"

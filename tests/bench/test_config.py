@@ -9,9 +9,9 @@ from textwrap import dedent
 import pytest
 from ruamel.yaml.comments import CommentedMap
 
-from bench.config import Config, load_config
-from bench.config_file import ConfigFile
-from bench.errors import ConfigError
+from tokbench.bench.config import Config, load_config
+from tokbench.bench.config_file import ConfigFile
+from tokbench.bench.errors import ConfigError
 
 GOOD = """\
 name: mine

@@ -15,11 +15,17 @@ import xxhash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.encode import Counter, flatten, hash_documents, is_library_failure, spells_special
-from bench.environment import Stopwatch
-from bench.model import Ids, Vocabulary
-from bench.slices import Slice, SliceBatch
-from bench.tally import Tally
+from tokbench.bench.encode import (
+    Counter,
+    flatten,
+    hash_documents,
+    is_library_failure,
+    spells_special,
+)
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.model import Ids, Vocabulary
+from tokbench.bench.slices import Slice, SliceBatch
+from tokbench.bench.tally import Tally
 
 BatchOf = Callable[..., SliceBatch]
 Count = Callable[..., Tally]

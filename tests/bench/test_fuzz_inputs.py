@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from bench.config import load_config
-from bench.corpora import CorpusEntry
-from bench.errors import TokbenchError
-from bench.loading import TokenizerSource
-from bench.slices import materialise
-from tokenizers_impl.huggingface import HuggingFace
+from tokbench.bench.config import load_config
+from tokbench.bench.corpora import CorpusEntry
+from tokbench.bench.errors import TokbenchError
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.slices import materialise
+from tokbench.tokenizers_impl.huggingface import HuggingFace
 
 FUZZ = settings(
     max_examples=60,

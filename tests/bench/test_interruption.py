@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from bench import portions
-from bench.config import load_config
-from bench.environment import Stopwatch
-from bench.errors import ResultsError
-from bench.folder import open_folder
-from bench.plan import make_plan
-from bench.runner import RunOutcome, run
-from bench.slices import slices_folder
-from bench.tally import Cell
-from bench.worker import CellOutcome, CellTask, count_cell
+from tokbench.bench import portions
+from tokbench.bench.config import load_config
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.folder import open_folder
+from tokbench.bench.plan import make_plan
+from tokbench.bench.runner import RunOutcome, run
+from tokbench.bench.slices import slices_folder
+from tokbench.bench.tally import Cell
+from tokbench.bench.worker import CellOutcome, CellTask, count_cell
 
 CONFIG = {
     "name": "small",
@@ -200,7 +200,7 @@ FULL = """
 import resource, sys
 limit = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-from bench.cli import main
+from tokbench.bench.cli import main
 main()
 """
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.errors import UsageError
-from bench.languages import resolve, resolve_all
+from tokbench.bench.errors import UsageError
+from tokbench.bench.languages import resolve, resolve_all
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bench.markup import count, escape, markdown_table, number, percent, visible
+from tokbench.bench.markup import count, escape, markdown_table, number, percent, visible
 
 markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it-py")
 GITHUB = markdown_it.MarkdownIt("gfm-like", {"linkify": False})

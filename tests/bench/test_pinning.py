@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.config import load_config
-from bench.pinning import unpinned, with_revisions
+from tokbench.bench.config import load_config
+from tokbench.bench.pinning import unpinned, with_revisions
 
 COMMIT, OTHER = "a" * 40, "1" * 40
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bench.results import Results, load_results
+from tokbench.bench.results import Results, load_results
 
 SOURCE = '''
 from pathlib import Path
 
-from bench.model import Finding, Measurement, MetricSpec
-from bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
+from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
 
 FIRST, SECOND = (
     MetricSpec(name=name, unit="tokens", direction="none", definition="A number.")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import plugins
-from bench.config import load_config
-from bench.errors import ConfigError, PluginError
-from bench.plugins import ReportPlugin, SuitePlugin, TokenizerPlugin, TrainerPlugin
+from tokbench.bench import plugins
+from tokbench.bench.config import load_config
+from tokbench.bench.errors import ConfigError, PluginError
+from tokbench.bench.plugins import ReportPlugin, SuitePlugin, TokenizerPlugin, TrainerPlugin
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 Install = Callable[..., None]
@@ -38,7 +38,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 PLUGIN = """
-from bench.plugins import TokenizerPlugin
+from tokbench.bench.plugins import TokenizerPlugin
 class Mine(TokenizerPlugin):
     size: int = 3
 """
@@ -103,7 +103,11 @@ def test_a_built_in_cannot_be_replaced_silently(install: Install) -> None:
         ),
         ("Mine = 5", "bad:Mine", "is not a TokenizerPlugin"),
         ("class Mine: pass", "bad:Mine", "is not a TokenizerPlugin"),
-        ("from bench.plugins import SuitePlugin as Mine", "bad:Mine", "is not a TokenizerPlugin"),
+        (
+            "from tokbench.bench.plugins import SuitePlugin as Mine",
+            "bad:Mine",
+            "is not a TokenizerPlugin",
+        ),
         ("raise SystemExit(5)", "bad:Mine", "cannot be imported: SystemExit: 5"),
     ],
 )
@@ -137,7 +141,7 @@ def test_a_broken_plug_in_harms_only_configs_that_name_it(install: Install, tmp_
 
 
 def test_a_broken_plug_in_is_listed_as_such(install: Install) -> None:
-    from bench.listing import entries
+    from tokbench.bench.listing import entries
 
     install("worst", "1 / 0", broken="worst:Mine")
     found = {entry["name"]: entry["what"] for entry in entries("tokenizers")}
@@ -148,6 +152,12 @@ def test_a_broken_plug_in_is_listed_as_such(install: Install) -> None:
 
 def test_packages_keep_to_the_import_rule() -> None:
     """suites, tokenizers_impl and reports import bench and never each other; bench none of them."""
-    code = "import sys, bench.runner, bench.cli; print([m for m in sys.modules if m.split('.')[0] in ('suites', 'reports', 'tokenizers_impl')])"
+    code = "import sys, tokbench.bench.runner, tokbench.bench.cli; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    ours = {name.split(".")[1] for name in done.stdout.split() if name.startswith("tokbench.")}
+    assert ours == {"bench"}
+
+
+def test_every_module_of_ours_is_below_tokbench() -> None:
+    folders = {"bench", "suites", "tokenizers_impl", "reports"}
+    assert not folders & {name.partition(".")[0] for name in sys.modules}

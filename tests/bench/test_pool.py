@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bench.pool import Workers
+from tokbench.bench.pool import Workers
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.cells import read_cell, write_cell
-from bench.digest import digest_of
-from bench.errors import ResultsError
-from bench.model import Finding
-from bench.results import (
+from tokbench.bench.cells import read_cell, write_cell
+from tokbench.bench.digest import digest_of
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Finding
+from tokbench.bench.results import (
     DOCUMENTS,
     FINDINGS,
     MEASUREMENTS,
@@ -28,8 +28,8 @@ from bench.results import (
     write_json,
     write_whole,
 )
-from bench.runner import RunOutcome
-from bench.tally import COLUMNS, Cell, CellKey, Tally, empty_tally
+from tokbench.bench.runner import RunOutcome
+from tokbench.bench.tally import COLUMNS, Cell, CellKey, Tally, empty_tally
 
 Measure = Callable[..., RunOutcome]
 KEY = CellKey("tok", "corpus", "en")
@@ -335,9 +335,9 @@ def test_a_damaged_table_is_named(tmp_path: Path, good_run: RunOutcome, damage: 
 
 
 def test_the_public_way_in_is_one_import(good_run: RunOutcome) -> None:
-    import bench
+    import tokbench
 
-    frame = bench.load_results(str(good_run.results.folder)).to_pandas()
+    frame = tokbench.load_results(str(good_run.results.folder)).to_pandas()
     tokens = frame[(frame.metric == "tokens") & (frame.tokenizer == "bytes")]
     assert dict(zip(tokens.language, tokens.value, strict=True)) == {
         "en": 34.0,

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.encode import Counter
-from bench.environment import Stopwatch
-from bench.model import Ids, Vocabulary
-from bench.roundtrip import classify, covered_bytes, explain
-from bench.slices import Slice
-from bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
+from tokbench.bench.encode import Counter
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.model import Ids, Vocabulary
+from tokbench.bench.roundtrip import classify, covered_bytes, explain
+from tokbench.bench.slices import Slice
+from tokbench.bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 
 Survives = Callable[..., Tally]
 

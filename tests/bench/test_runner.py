@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bench.results import load_results
-from bench.runner import RunOutcome, render_reports
+from tokbench.bench.results import load_results
+from tokbench.bench.runner import RunOutcome, render_reports
 
 Measure = Callable[..., RunOutcome]
 
@@ -308,7 +308,7 @@ def test_a_report_is_made_from_the_files_alone(
     for name in ("config.yaml", *TEXTS):
         (tmp_path / name).unlink()
     monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / "no cache"))
-    monkeypatch.setattr("bench.plugins.TokenizerPlugin.load", None)
+    monkeypatch.setattr("tokbench.bench.plugins.TokenizerPlugin.load", None)
     rendered = render_reports(["markdown", "summary"], load_results(moved))
     assert rendered["report.md"].encode() == report
     assert "toy" in rendered["summary.txt"]

@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import stats
-from bench.stats import Interval, Units, draw_weights, interval_of_resamples, make_units, seed_of
-from bench.tally import CorpusFacts
+from tokbench.bench import stats
+from tokbench.bench.stats import (
+    Interval,
+    Units,
+    draw_weights,
+    interval_of_resamples,
+    make_units,
+    seed_of,
+)
+from tokbench.bench.tally import CorpusFacts
 
 
 def facts(n: int, **changes: Any) -> CorpusFacts:

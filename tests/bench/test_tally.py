@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.encode import Counter
-from bench.environment import Stopwatch
-from bench.results import finding_rows
-from bench.slices import Slice, SliceBatch
-from bench.tally import COLUMNS, Tally, empty_tally, merge
+from tokbench.bench.encode import Counter
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.results import finding_rows
+from tokbench.bench.slices import Slice, SliceBatch
+from tokbench.bench.tally import COLUMNS, Tally, empty_tally, merge
 
 TEXTS = [
     "the cat sat",

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bench.cases import Case
-from bench.limits import Limits
-from bench.loading import TokenizerSource
-from bench.plugins import TrainerPlugin, find
-from bench.runner import RunOutcome
-from bench.timing import Contest, Failure, Sample, Schedule, Training, take_turns
-from suites.throughput import Throughput
+from tokbench.bench.cases import Case
+from tokbench.bench.limits import Limits
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.plugins import TrainerPlugin, find
+from tokbench.bench.runner import RunOutcome
+from tokbench.bench.timing import Contest, Failure, Sample, Schedule, Training, take_turns
+from tokbench.suites.throughput import Throughput
 
 Measure = Callable[..., RunOutcome]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
-from tokenizers_impl import byte_bpe_trainer
+from tokbench.bench.cli import main
+from tokbench.tokenizers_impl import byte_bpe_trainer
 
 CONFIG = """\
 name: mine

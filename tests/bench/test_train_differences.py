@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
+from tokbench.bench.cli import main
 
 CONFIG = """\
 name: mine

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
-from bench.errors import UsageError
-from bench.matching import share
 from pages import blocks
+from tokbench.bench.cli import main
+from tokbench.bench.errors import UsageError
+from tokbench.bench.matching import share
 
 PAGE = Path(__file__).parents[2] / "docs" / "training.md"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bench import training
-from bench.config import TrainEntry, load_config
-from bench.errors import ConfigError
-from bench.training import SliceTexts, obtain, shared
-from bench.training_command import training_text
-from tokenizers_impl import byte_bpe_trainer
+from tokbench.bench import training
+from tokbench.bench.config import TrainEntry, load_config
+from tokbench.bench.errors import ConfigError
+from tokbench.bench.training import SliceTexts, obtain, shared
+from tokbench.bench.training_command import training_text
+from tokbench.tokenizers_impl import byte_bpe_trainer
 
 CORPORA = "name: x\ncorpora: {text: {source: builtin, dataset: sentences, languages: [eng_Latn]}}\n"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
-from bench.which import Handling, judge, text_or_file
+from tokbench.bench.cli import main
+from tokbench.bench.which import Handling, judge, text_or_file
 
 CONFIG = """
 name: small

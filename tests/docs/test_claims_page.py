@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import load_options
-from bench.errors import TokenizerError
 from pages import REPOSITORY
-from suites.claims import Claims, CountClaim, PiecesClaim, measured, page
-from suites.measuring import tokenizer_of
+from tokbench.bench.config import load_options
+from tokbench.bench.errors import TokenizerError
+from tokbench.suites.claims import Claims, CountClaim, PiecesClaim, measured, page
+from tokbench.suites.measuring import tokenizer_of
 
 SOURCE, PAGE = REPOSITORY / "docs" / "claims.yaml", REPOSITORY / "docs" / "claims.md"
 

@@ -11,13 +11,13 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from bench import plugins
-from bench.config import RunConfig, TrainEntry, load_config
-from bench.corpora import Corpus, LanguageOptions, corpus_models
-from bench.gate import Gate, Rule
-from bench.limits import Limits
-from bench.speed_gate import SpeedLimits
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
+from tokbench.bench import plugins
+from tokbench.bench.config import RunConfig, TrainEntry, load_config
+from tokbench.bench.corpora import Corpus, LanguageOptions, corpus_models
+from tokbench.bench.gate import Gate, Rule
+from tokbench.bench.limits import Limits
+from tokbench.bench.speed_gate import SpeedLimits
 
 PAGE = "docs/config.md"
 

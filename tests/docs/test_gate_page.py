@@ -9,10 +9,10 @@ from typing import Any
 import click
 from ruamel.yaml import YAML
 
-from bench.cli import main
-from bench.config import load_config
-from bench.verdicts import OUTCOMES
 from pages import blocks, names_in, sections, text_of
+from tokbench.bench.cli import main
+from tokbench.bench.config import load_config
+from tokbench.bench.verdicts import OUTCOMES
 
 PAGE = "docs/gate.md"
 

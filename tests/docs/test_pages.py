@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from bench.config import load_config
 from pages import PAGES, REPOSITORY
+from tokbench.bench.config import load_config
 
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.yaml"))
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.results import DOCUMENTS, FINDINGS, MEASUREMENTS, SCHEMA_VERSION, VOCABULARY
 from pages import blocks, names_in, sections, table, text_of
+from tokbench.bench.results import DOCUMENTS, FINDINGS, MEASUREMENTS, SCHEMA_VERSION, VOCABULARY
 
 PAGE = "docs/results.md"
 

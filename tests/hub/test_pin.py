@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from stub_hub import COMMIT, REFUSALS, Fault, parquet
 
-from bench.results import load_results
+from tokbench.bench.results import load_results
 
 CONFIG = """\
 # a comment that stays
@@ -36,7 +36,7 @@ def tokbench(hub, environment, tmp_path):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "bench.cli", *arguments],
+            [sys.executable, "-m", "tokbench", *arguments],
             env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240,
         )  # fmt: skip
         assert environment["HF_TOKEN"] not in done.stdout + done.stderr

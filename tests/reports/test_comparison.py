@@ -11,12 +11,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import plugins
-from bench.compare import Comparison, compare
-from bench.explain import Explanation, Part, Segment
-from bench.gate import Gate
-from bench.snapshot import Key, SliceFacts, Snapshot, TokenizerIdentity, Value, metric_facts
-from reports.comparison_short import MOST_BYTES
+from tokbench.bench import plugins
+from tokbench.bench.compare import Comparison, compare
+from tokbench.bench.explain import Explanation, Part, Segment
+from tokbench.bench.gate import Gate
+from tokbench.bench.snapshot import (
+    Key,
+    SliceFacts,
+    Snapshot,
+    TokenizerIdentity,
+    Value,
+    metric_facts,
+)
+from tokbench.reports.comparison_short import MOST_BYTES
 
 
 def key(metric: str, language: str | None = "en", label: str = "") -> Key:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bench.cli import main
-from bench.errors import UsageError
-from bench.results import Results, load_results
-from reports.cost import Cost
+from tokbench.bench.cli import main
+from tokbench.bench.errors import UsageError
+from tokbench.bench.results import Results, load_results
+from tokbench.reports.cost import Cost
 
 CONFIG = """
 name: small

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.cli import main
-from bench.results import load_results
-from reports.detail import Detail
+from tokbench.bench.cli import main
+from tokbench.bench.results import load_results
+from tokbench.reports.detail import Detail
 
 CONFIG = """
 name: small

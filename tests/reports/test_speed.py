@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bench.results import MEASUREMENTS, load_results, table_of, write_parquet
-from bench.runner import RunOutcome
-from reports.markdown import Markdown
+from tokbench.bench.results import MEASUREMENTS, load_results, table_of, write_parquet
+from tokbench.bench.runner import RunOutcome
+from tokbench.reports.markdown import Markdown
 
 SHAPE = {"phase": "encode", "call": "batch", "batch_size": None, "threads": 1, "text": "repeated"}
 TEXT = {

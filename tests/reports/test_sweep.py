@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bench.bundled import config_path
-from bench.cli import main
-from bench.config import TrainEntry, load_config
-from bench.costing import embedding_parameters
-from bench.errors import UsageError
-from bench.matching import bytes_per_token
-from bench.plugins import NestedTrainer
-from bench.results import Results, load_results
-from bench.training import obtain, trainer_of
-from bench.training_command import training_text
 from pages import sections, table
-from reports.sweep import Sweep, millions, saved_by_doubling
+from tokbench.bench.bundled import config_path
+from tokbench.bench.cli import main
+from tokbench.bench.config import TrainEntry, load_config
+from tokbench.bench.costing import embedding_parameters
+from tokbench.bench.errors import UsageError
+from tokbench.bench.matching import bytes_per_token
+from tokbench.bench.plugins import NestedTrainer
+from tokbench.bench.results import Results, load_results
+from tokbench.bench.training import obtain, trainer_of
+from tokbench.bench.training_command import training_text
+from tokbench.reports.sweep import Sweep, millions, saved_by_doubling
 
 CONFIG = """
 name: small

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.examine import Subject
 from byte_tokenizer import Ask, Bytes
+from tokbench.bench.examine import Subject
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.adversarial import NEARLY_SPACE, WHITE_SPACE, adversarial
-from suites.comparing import has_lone_surrogate
+from tokbench.suites.adversarial import NEARLY_SPACE, WHITE_SPACE, adversarial
+from tokbench.suites.comparing import has_lone_surrogate
 
 SPELLINGS = ["<end>", "<start>"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench import anchoring
-from bench.anchoring import Check, outcome_of
-from bench.plugins import AnchorPlugin
-from suites import anchors, multilingual
+from tokbench.bench import anchoring
+from tokbench.bench.anchoring import Check, outcome_of
+from tokbench.bench.plugins import AnchorPlugin
+from tokbench.suites import anchors, multilingual
 
 SMALL = ("eng_Latn", "mya_Mymr")
 
@@ -54,7 +54,7 @@ def test_another_join_rule_moves_the_lengths(change: dict[str, str], data: Path)
 
 
 def test_an_added_bos_moves_counts_and_ids(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokenizers_impl.ranks import RankTokenizer
+    from tokbench.tokenizers_impl.ranks import RankTokenizer
 
     plain = RankTokenizer.encode_batch
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bench.config import load_config
-from bench.environment import Stopwatch
-from bench.errors import ConfigError
-from bench.runner import RunOutcome, run
+from tokbench.bench.config import load_config
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import ConfigError
+from tokbench.bench.runner import RunOutcome, run
 
 ASKING: dict[str, Any] = {
     "witnesses": {"fuzz": 3},
@@ -67,7 +67,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_every_value_is_of_a_metric_that_its_suite_declares(tmp_path: Path) -> None:
     results = measured(tmp_path, ASKING).results
-    from bench import plugins
+    from tokbench.bench import plugins
 
     declared = {
         (name, metric.name)

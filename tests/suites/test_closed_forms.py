@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench.results import Results
-from suites.measuring import results_of, values_of
+from tokbench.bench.results import Results
+from tokbench.suites.measuring import results_of, values_of
 
 TEXTS = {
     "eng_Latn": ["one two", "abc", "e"],  # 7 + 3 + 1 bytes

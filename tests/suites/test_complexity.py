@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from bench.loading import TokenizerSource
-from bench.plugins import LoadContext
-from bench.pool import Loss
-from bench.results import Results
-from bench.runner import RunOutcome
-from suites import complexity
-from suites.complexity import Complexity, Probed, ProbeTask, Series, noise_of, timed
-from suites.families import FAMILIES, text_of
-from suites.growth import Point, fit, resolvable
-from tokenizers_impl.huggingface import HuggingFace
+from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.plugins import LoadContext
+from tokbench.bench.pool import Loss
+from tokbench.bench.results import Results
+from tokbench.bench.runner import RunOutcome
+from tokbench.suites import complexity
+from tokbench.suites.complexity import Complexity, Probed, ProbeTask, Series, noise_of, timed
+from tokbench.suites.families import FAMILIES, text_of
+from tokbench.suites.growth import Point, fit, resolvable
+from tokbench.tokenizers_impl.huggingface import HuggingFace
 
 Measure = Callable[..., RunOutcome]
 

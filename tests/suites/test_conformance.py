@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from bench.config import ConfigError, load_config
-from bench.conforming import Verdict, exit_code, narrowed, verdicts
-from bench.errors import UsageError
-from bench.results import Results
-from bench.runner import RunOutcome
-from suites.adversarial import adversarial
-from suites.comparing import has_lone_surrogate
-from suites.fuzz import FuzzText
+from tokbench.bench.config import ConfigError, load_config
+from tokbench.bench.conforming import Verdict, exit_code, narrowed, verdicts
+from tokbench.bench.errors import UsageError
+from tokbench.bench.results import Results
+from tokbench.bench.runner import RunOutcome
+from tokbench.suites.adversarial import adversarial
+from tokbench.suites.comparing import has_lone_surrogate
+from tokbench.suites.fuzz import FuzzText
 
 Measure = Callable[..., RunOutcome]
 

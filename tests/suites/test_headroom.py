@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.model import HasPreTokens, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
-from suites.headroom import Fewest
-from suites.measuring import results_of
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.wordpiece import WordPiece
+from tokbench.bench.model import HasPreTokens, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.suites.headroom import Fewest
+from tokbench.suites.measuring import results_of
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.wordpiece import WordPiece
 
 # merging "bc" first keeps "abc" from being "ab" + "c" or from being found at all: "abcd" is
 # a + bc + d for the encoder, and ab + cd with the fewest tokens

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.contents import Contents
-from bench.model import Finding, Measurement, Vocabulary
 from hand_made import tallies, tally
-from suites import entropy
-from suites.information import Information
+from tokbench.bench.contents import Contents
+from tokbench.bench.model import Finding, Measurement, Vocabulary
+from tokbench.suites import entropy
+from tokbench.suites.information import Information
 
 COUNTS = st.lists(st.integers(1, 500), min_size=1, max_size=60).map(lambda c: np.array(c))
 

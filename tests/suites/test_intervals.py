@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.stats import draw_weights, interval_of_resamples
 from hand_made import tallies, tally
-from suites.efficiency import Efficiency
-from suites.measuring import results_of
-from suites.multilingual import Multilingual
+from tokbench.bench.stats import draw_weights, interval_of_resamples
+from tokbench.suites.efficiency import Efficiency
+from tokbench.suites.measuring import results_of
+from tokbench.suites.multilingual import Multilingual
 
 RATIO = 1.586
 

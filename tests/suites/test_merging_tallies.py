@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.contents import Contents
-from bench.encode import Counter
-from bench.environment import Stopwatch
-from bench.model import Measurement, Tokenizer
-from bench.plugins import CountsSuite
-from bench.tally import Tally, merge
-from bench.which import batch_of
 from hand_made import tallies
-from suites.efficiency import Efficiency
-from suites.fidelity import Fidelity
-from suites.information import Information
-from suites.measuring import tokenizer_of
-from suites.multilingual import Multilingual
+from tokbench.bench.contents import Contents
+from tokbench.bench.encode import Counter
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.model import Measurement, Tokenizer
+from tokbench.bench.plugins import CountsSuite
+from tokbench.bench.tally import Tally, merge
+from tokbench.bench.which import batch_of
+from tokbench.suites.efficiency import Efficiency
+from tokbench.suites.fidelity import Fidelity
+from tokbench.suites.information import Information
+from tokbench.suites.measuring import tokenizer_of
+from tokbench.suites.multilingual import Multilingual
 
 TEXTS = st.lists(
     st.text(alphabet="ab é한\u0301\n🏳👩\u200d", min_size=1, max_size=12), min_size=1, max_size=12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.metric_pages import all_metrics, pages
-from bench.model import MetricSpec
+from tokbench.bench.metric_pages import all_metrics, pages
+from tokbench.bench.model import MetricSpec
 
 BUILT_IN = {f"{suite}/{spec.name}": spec for suite, spec in all_metrics()}
 """All of this environment: those of tokbench's own suites, and of costs."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.model import Finding, Measurement
-from bench.tally import CellKey, Tallies, Tally
 from hand_made import tallies, tally
-from suites.multilingual import Multilingual
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.tally import CellKey, Tallies, Tally
+from tokbench.suites.multilingual import Multilingual
 
 PIVOT = [10, 20, 30]
 

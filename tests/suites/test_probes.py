@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.examine import batch_of
 from byte_tokenizer import Ask
-from suites.code_probes import _levels, covered, part_cuts
-from suites.pieces import cut
-from suites.probe_texts import numbers
-from suites.probes import _numbers
+from tokbench.bench.examine import batch_of
+from tokbench.suites.code_probes import _levels, covered, part_cuts
+from tokbench.suites.pieces import cut
+from tokbench.suites.probe_texts import numbers
+from tokbench.suites.probes import _numbers
 
 
 def test_bytes_cut_a_number_at_every_digit(ask: Ask) -> None:

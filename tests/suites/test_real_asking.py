@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from bench.config import load_config
-from bench.environment import Stopwatch
-from bench.examine import Subject
-from bench.model import HasMerging
-from bench.plugins import LoadContext, TokenizerPlugin
-from bench.results import Results
-from bench.runner import run
-from suites.loss_classes import Manner, classes_of
-from suites.merging import not_reached
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.config import load_config
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.examine import Subject
+from tokbench.bench.model import HasMerging
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.results import Results
+from tokbench.bench.runner import run
+from tokbench.suites.loss_classes import Manner, classes_of
+from tokbench.suites.merging import not_reached
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
 
 Measure = Callable[..., Results]
 

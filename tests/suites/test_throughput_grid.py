@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench.cases import Case, Grid
-from bench.timing import Contest
-from suites.throughput import Throughput
+from tokbench.bench.cases import Case, Grid
+from tokbench.bench.timing import Contest
+from tokbench.suites.throughput import Throughput
 
 TEXTS = {
     ("web", "en"): [f"english {n} " + "x" * n for n in range(60)],

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench.cases import Case, Grid
-from bench.model import Measurement
-from bench.timing import Contest, Failure, Sample, Timed
-from suites.throughput_values import values
+from tokbench.bench.cases import Case, Grid
+from tokbench.bench.model import Measurement
+from tokbench.bench.timing import Contest, Failure, Sample, Timed
+from tokbench.suites.throughput_values import values
 
 CASE = Case(corpus="web", phase="encode", blocks=(("a" * 500_000, "é" * 250_000),))
 GRID = Grid(cases=[CASE], rounds=9, warm_ups=1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.contents import Contents
-from bench.examine import Subject
-from bench.model import Merging, Vocabulary
 from byte_tokenizer import Ask
-from suites import composition, merging, reachability
-from suites.overlap import Entries, entries, overlap
+from tokbench.bench.contents import Contents
+from tokbench.bench.examine import Subject
+from tokbench.bench.model import Merging, Vocabulary
+from tokbench.suites import composition, merging, reachability
+from tokbench.suites.overlap import Entries, entries, overlap
 
 
 def entries_of(vocabulary: Vocabulary) -> Entries:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bench.model import Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 _BESIDE = Path(__file__).resolve().parents[2].parent / "shared"
 DATA = Path(os.environ.get("TOKBENCH_DATA", _BESIDE / "data"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import TokenizerError
-from bench.model import Tokenizer
-from bench.plugins import LoadContext
-from tokenizers_impl import byte_bpe_formats as formats
-from tokenizers_impl.byte_bpe import (
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl import byte_bpe_formats as formats
+from tokbench.tokenizers_impl.byte_bpe import (
     ByteBPE,
     ByteBPETokenizer,
     BytePairModel,
@@ -22,8 +22,8 @@ from tokenizers_impl.byte_bpe import (
     minbpe_example,
     replay_merges,
 )
-from tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
+from tokbench.tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (
     "The lowest tide came slower than the newest of the older ones. It's 1234567 o'clock;\n"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError
-from tokenizers_impl import byte_bpe_fast, byte_bpe_pieces, byte_bpe_seams
-from tokenizers_impl.byte_bpe import BytePairModel, encode, replay_merges
-from tokenizers_impl.byte_bpe_fast import FastEncoder
-from tokenizers_impl.byte_bpe_formats import model_from_ranks, ranks_of
-from tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
+from tokbench.bench.errors import TokenizerError
+from tokbench.tokenizers_impl import byte_bpe_fast, byte_bpe_pieces, byte_bpe_seams
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel, encode, replay_merges
+from tokbench.tokenizers_impl.byte_bpe_fast import FastEncoder
+from tokbench.tokenizers_impl.byte_bpe_formats import model_from_ranks, ranks_of
+from tokbench.tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (
     "The lowest tide came slower than the newest of the older ones; aaaaa aaaa aaa aa a.\n"

@@ -15,18 +15,18 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenizers_impl import byte_bpe_fast
-from tokenizers_impl.byte_bpe import BytePairModel, encode
-from tokenizers_impl.byte_bpe_fast import FastEncoder
-from tokenizers_impl.byte_bpe_formats import load_model, model_from_ranks
-from tokenizers_impl.byte_bpe_trainer import (
+from tokbench.tokenizers_impl import byte_bpe_fast
+from tokbench.tokenizers_impl.byte_bpe import BytePairModel, encode
+from tokbench.tokenizers_impl.byte_bpe_fast import FastEncoder
+from tokbench.tokenizers_impl.byte_bpe_formats import load_model, model_from_ranks
+from tokbench.tokenizers_impl.byte_bpe_trainer import (
     build_model,
     count_pieces,
     fast_merges,
     first_merges,
     textbook_merges,
 )
-from tokenizers_impl.pretokenize import from_pattern, pre_tokenization
+from tokbench.tokenizers_impl.pretokenize import from_pattern, pre_tokenization
 
 DATA = Path(os.environ.get("TOKBENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
 pytestmark = pytest.mark.skipif(

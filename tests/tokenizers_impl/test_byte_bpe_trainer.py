@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from bench.errors import TrainingError
-from bench.plugins import LoadContext
-from tokenizers_impl.byte_bpe import ByteBPE, apply_merges, encode
-from tokenizers_impl.byte_bpe_trainer import (
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.byte_bpe import ByteBPE, apply_merges, encode
+from tokbench.tokenizers_impl.byte_bpe_trainer import (
     ByteBPETrainer,
     MergeEvent,
     build_model,
@@ -25,7 +25,7 @@ from tokenizers_impl.byte_bpe_trainer import (
     first_merges,
     textbook_merges,
 )
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 WORDS = {b"lower": 5, b"lowest": 2, b"newest": 6}
 LINES = [f"a short line with number {i} and the word slower or lower" for i in range(400)]
@@ -81,13 +81,13 @@ def test_merges_do_not_depend_on_the_order_of_texts() -> None:
 
 def test_merges_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "from tokenizers_impl.byte_bpe_trainer import *\n"
-        "from tokenizers_impl.pretokenize import pre_tokenization\n"
+        "from tokbench.tokenizers_impl.byte_bpe_trainer import *\n"
+        "from tokbench.tokenizers_impl.pretokenize import pre_tokenization\n"
         "text = 'low lower lowest newest wider newest\\n'\n"
         "merges = fast_merges(count_pieces([text] * 3, pre_tokenization('gpt2')).pieces, 8)\n"
         "import sys; sys.stdout.write(str(merges))"
     )
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[2] / "src")
     printed = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.model import HasOffsets, Tokenizer
-from bench.plugins import TokenizerPlugin
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.model import HasOffsets, Tokenizer
+from tokbench.bench.plugins import TokenizerPlugin
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
 
 Load = Callable[[TokenizerPlugin], Tokenizer]
 Texts = Callable[[str], list[str]]

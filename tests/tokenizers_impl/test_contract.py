@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError
-from bench.model import HasMerging, HasOffsets, HasPreTokens, Ids, Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.characters import Characters
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.samples import SAMPLES, is_installed
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.tiktoken_encoding import Tiktoken
-from tokenizers_impl.utf8_bytes import Utf8Bytes
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import HasMerging, HasOffsets, HasPreTokens, Ids, Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.characters import Characters
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.samples import SAMPLES, is_installed
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.utf8_bytes import Utf8Bytes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ import pytest
 
 LOAD = """
 from pathlib import Path
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext
-from tokenizers_impl.huggingface import HuggingFace
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.huggingface import HuggingFace
 try:
     HuggingFace(hub="someone/something").load(LoadContext(folder=Path()))
 except TokenizerError as error:
@@ -37,7 +37,7 @@ def stub(cases: Path, mode: str) -> Iterator[str]:
 
 def message(endpoint: str, home: Path, offline: str = "0") -> str:
     """What loading says, in a fresh process since the endpoint is read at import."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[2] / "src"
     proxies = {name for name in os.environ if name.lower().endswith("_proxy")}
     environment = {k: v for k, v in os.environ.items() if k not in proxies}
     environment |= {"HF_ENDPOINT": endpoint, "HF_HOME": str(home), "HF_HUB_OFFLINE": offline}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError
-from bench.incremental import IncrementalDecoder, decode_stream
-from tokenizers_impl.byte_bpe import ByteBPETokenizer, minbpe_example
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.incremental import IncrementalDecoder, decode_stream
+from tokbench.tokenizers_impl.byte_bpe import ByteBPETokenizer, minbpe_example
 
 BYTES = [bytes([b]) for b in range(256)]
 

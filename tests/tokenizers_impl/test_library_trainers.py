@@ -12,14 +12,14 @@ import pytest
 import sentencepiece
 import tokenizers
 
-from bench.errors import TrainingError
-from bench.plugins import TrainerPlugin
-from tokenizers_impl.huggingface_trainer import (
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TrainerPlugin
+from tokbench.tokenizers_impl.huggingface_trainer import (
     TokenizersBPE,
     TokenizersUnigram,
     TokenizersWordPiece,
 )
-from tokenizers_impl.sentencepiece_trainer import SentencePieceBPE, SentencePieceUnigram
+from tokbench.tokenizers_impl.sentencepiece_trainer import SentencePieceBPE, SentencePieceUnigram
 
 ALL: list[type[TrainerPlugin]] = [
     TokenizersBPE,
@@ -162,7 +162,7 @@ TRAIN_AND_HASH = """
 import sys, tempfile
 from pathlib import Path
 from tests_corpus import corpus
-from tokenizers_impl import huggingface_trainer, sentencepiece_trainer
+from tokbench.tokenizers_impl import huggingface_trainer, sentencepiece_trainer
 for module in (huggingface_trainer, sentencepiece_trainer):
     for name in ("TokenizersBPE", "TokenizersWordPiece", "SentencePieceBPE", "SentencePieceUnigram"):
         if kind := getattr(module, name, None):
@@ -175,7 +175,7 @@ for module in (huggingface_trainer, sentencepiece_trainer):
 
 
 def test_trainers_that_claim_it_give_one_model_in_every_process(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[2] / "src"
     source = Path(__file__).read_text(encoding="utf-8")
     start, stop = source.index("WORDS ="), source.index("def trainer(")
     (tmp_path / "tests_corpus.py").write_text("import random\n" + source[start:stop], "utf-8")

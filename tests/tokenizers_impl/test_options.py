@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.tekken import Tekken
-from tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.tekken import Tekken
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
 
 SINGLES = b"".join(base64.b64encode(bytes([b])) + b" %d\n" % b for b in range(256))
 
@@ -85,11 +85,11 @@ def test_a_text_file_that_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
 def test_reading_the_options_imports_no_tokenizer_library() -> None:
     modules = "huggingface, sentencepiece_model, tekken, tiktoken_encoding, characters, utf8_bytes"
     code = (
-        f"from tokenizers_impl import {modules}; import sys; "
+        f"from tokbench.tokenizers_impl import {modules}; import sys; "
         "print(sorted({'tokenizers', 'tiktoken', 'sentencepiece', 'huggingface_hub', 'requests'}"
         " & set(sys.modules)))"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[2] / "src"
     environment = {**os.environ, "PYTHONPATH": str(root)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

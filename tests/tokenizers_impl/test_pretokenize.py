@@ -10,9 +10,9 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import ConfigError, TokenizerError
-from tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, from_pattern, pre_tokenization
-from tokenizers_impl.pretokenize_fast import ARRAY_RULES, Cutter, Joined
+from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, from_pattern, pre_tokenization
+from tokbench.tokenizers_impl.pretokenize_fast import ARRAY_RULES, Cutter, Joined
 
 NAMES = list(PRE_TOKENIZATIONS)
 

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bench.model import HasOffsets, Tokenizer
-from bench.plugins import LoadContext, TokenizerPlugin
-from tokenizers_impl.huggingface import HuggingFace
-from tokenizers_impl.samples import SAMPLES, is_installed
-from tokenizers_impl.sentencepiece_model import SentencePiece
-from tokenizers_impl.tekken import Tekken
-from tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.model import HasOffsets, Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.samples import SAMPLES, is_installed
+from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.tekken import Tekken
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
 
 STEP = 1 if os.environ.get("TOKBENCH_FULL") else 11
 

@@ -17,23 +17,23 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError, TrainingError
-from bench.model import Tokenizer
-from bench.plugins import LoadContext
-from tokenizers_impl import sentencepiece_bpe, unigram
-from tokenizers_impl.joins import learned_joins, recounted_joins
-from tokenizers_impl.sentencepiece_bpe import (
+from tokbench.bench.errors import TokenizerError, TrainingError
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl import sentencepiece_bpe, unigram
+from tokbench.tokenizers_impl.joins import learned_joins, recounted_joins
+from tokbench.tokenizers_impl.sentencepiece_bpe import (
     SentencePieceBPE,
     SentencePieceBPETokenizer,
     merged_by_rank,
     merged_with_heap,
 )
-from tokenizers_impl.sentencepiece_bpe_trainer import SentencePieceBPETrainer
-from tokenizers_impl.sentencepiece_files import unigram_model
-from tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
-from tokenizers_impl.unigram import Unigram, UnigramTokenizer
-from tokenizers_impl.unigram_seeds import find_seeds
-from tokenizers_impl.unigram_trainer import UnigramTrainer, train_pieces
+from tokbench.tokenizers_impl.sentencepiece_bpe_trainer import SentencePieceBPETrainer
+from tokbench.tokenizers_impl.sentencepiece_files import unigram_model
+from tokbench.tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
+from tokbench.tokenizers_impl.unigram import Unigram, UnigramTokenizer
+from tokbench.tokenizers_impl.unigram_seeds import find_seeds
+from tokbench.tokenizers_impl.unigram_trainer import UnigramTrainer, train_pieces
 
 TEXTS = [
     "The river runs under the little stone house; the bird is over the river.",
@@ -126,7 +126,7 @@ print(kind(vocab_size=420).train({TEXTS!r}, Path({str(tmp_path)!r})).facts["mode
     for seed in ("1", "2"):
         output = subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": seed},
+            env={"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext
-from tokenizers_impl import samples, tiktoken_files
-from tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl import samples, tiktoken_files
+from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
 
 CL100K = tiktoken_files.BLOBS["cl100k_base"][0]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import TokenizerError
-from bench.plugins import LoadContext
-from tokenizers_impl.transformers_auto import Transformers
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.transformers_auto import Transformers
 
 transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -14,12 +14,12 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError
-from bench.model import Tokenizer
-from bench.plugins import LoadContext
-from tokenizers_impl.sentencepiece_text import TextOptions, byte_piece, marked
-from tokenizers_impl.unigram import Unigram, UnigramTokenizer, to_json
-from tokenizers_impl.unigram_cuts import Cut, best_cut, n_best_cuts, sampled_cut
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.sentencepiece_text import TextOptions, byte_piece, marked
+from tokbench.tokenizers_impl.unigram import Unigram, UnigramTokenizer, to_json
+from tokbench.tokenizers_impl.unigram_cuts import Cut, best_cut, n_best_cuts, sampled_cut
 
 SCORES = {"▁": -3.0, "▁a": -2.5, "a": -2.0, "b": -2.25, "ab": -4.0, "aab": -6.5, "ba": -4.5}
 PIECES = [("<unk>", 0.0), *SCORES.items()]

@@ -11,11 +11,17 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TokenizerError
-from bench.model import HasOffsets, Tokenizer
-from bench.plugins import LoadContext
-from tokenizers_impl.bert_characters import BertOptions, split_character
-from tokenizers_impl.wordpiece import WordPiece, WordPieceTokenizer, from_json, split_words, to_json
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import HasOffsets, Tokenizer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.bert_characters import BertOptions, split_character
+from tokbench.tokenizers_impl.wordpiece import (
+    WordPiece,
+    WordPieceTokenizer,
+    from_json,
+    split_words,
+    to_json,
+)
 
 UNCASED = BertOptions(lowercase=True)
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "un", "##want", "##ed", "run", "##ning", ",", "a", "##a", "é"]

@@ -13,11 +13,11 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import TrainingError
-from bench.plugins import LoadContext
-from tokenizers_impl.joins import Rule, learned_joins, recounted_joins
-from tokenizers_impl.wordpiece import WordPiece
-from tokenizers_impl.wordpiece_trainer import CONTINUED, WordPieceTrainer, train_vocabulary
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.joins import Rule, learned_joins, recounted_joins
+from tokbench.tokenizers_impl.wordpiece import WordPiece
+from tokbench.tokenizers_impl.wordpiece_trainer import CONTINUED, WordPieceTrainer, train_vocabulary
 
 WORDS = {"lower": 5, "lowest": 2, "newest": 6}
 TEXTS = [
@@ -60,7 +60,7 @@ def test_counts_kept_up_to_date_equal_counting_anew(
 
 
 def test_real_words_equal_counting_anew(corpus_texts: object) -> None:
-    from tokenizers_impl.bert_characters import BertOptions, count_words
+    from tokbench.tokenizers_impl.bert_characters import BertOptions, count_words
 
     texts = corpus_texts("flores200", "deu_Latn", 150)  # type: ignore[operator]
     words = count_words(texts, BertOptions(lowercase=True))
@@ -81,14 +81,14 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
 def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from tokenizers_impl.wordpiece_trainer import WordPieceTrainer
+from tokbench.tokenizers_impl.wordpiece_trainer import WordPieceTrainer
 model = WordPieceTrainer(vocab_size=120, min_frequency=2).train({TEXTS!r}, Path({str(tmp_path)!r}))
 print(model.facts["model_sha256"])
 """
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": seed},
+            env={"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import TokenizerError, TrainingError
-from bench.model import HasOffsets, Tokenizer
-from bench.plugins import LoadContext
-from tokenizers_impl.words import Words, WordsTokenizer, WordsTrainer
+from tokbench.bench.errors import TokenizerError, TrainingError
+from tokbench.bench.model import HasOffsets, Tokenizer
+from tokbench.bench.plugins import LoadContext
+from tokbench.tokenizers_impl.words import Words, WordsTokenizer, WordsTrainer
 
 TEXTS = ["the cat saw the dog.", "the dog ran!"]
 

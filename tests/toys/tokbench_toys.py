@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bench.examine import Examination
-from bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite, find
+from tokbench.bench.examine import Examination
+from tokbench.bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite, find
 
 
 class PanicException(BaseException):

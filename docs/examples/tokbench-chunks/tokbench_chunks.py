@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from bench.model import Finding, Fingerprint, Ids, Measurement, MetricSpec, Vocabulary
-from bench.plugins import CountsSuite, LoadContext, ReportPlugin, TokenizerPlugin
-from bench.results import Results
-from bench.tally import Tallies
+from tokbench.bench.model import Finding, Fingerprint, Ids, Measurement, MetricSpec, Vocabulary
+from tokbench.bench.plugins import CountsSuite, LoadContext, ReportPlugin, TokenizerPlugin
+from tokbench.bench.results import Results
+from tokbench.bench.tally import Tallies
 
 
 class Chunks(TokenizerPlugin):
@@ -28,7 +28,7 @@ class Chunks(TokenizerPlugin):
 
 
 class ChunkTokenizer:
-    """What `bench.model.Tokenizer` asks for, and nothing more."""
+    """What `tokbench.bench.model.Tokenizer` asks for, and nothing more."""
 
     byte_exact = True
     prefix_space = False

@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bench.conforming import verdicts
-from bench.markup import markdown_table
-from bench.results import Results, load_results
+from tokbench.bench.conforming import verdicts
+from tokbench.bench.markup import markdown_table
+from tokbench.bench.results import Results, load_results
 
 R50K = "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4"
 CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
@@ -59,7 +59,7 @@ def main() -> int:
     made = config(data)
     path = output / "engines.yaml"
     path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    command = [sys.executable, "-m", "bench.cli", "run", str(path), "--output", str(output)]
+    command = [sys.executable, "-m", "tokbench", "run", str(path), "--output", str(output)]
     done = subprocess.run([*command, "--new"], stdout=subprocess.DEVNULL, check=False)
     runs = sorted(output.glob("engines-*/run.json"), key=lambda found: found.stat().st_mtime)
     if done.returncode not in (0, 3) or not runs:

@@ -22,9 +22,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from bench.errors import TokenizerError
-from bench.model import Fingerprint, Ids, Vocabulary
-from bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 
 @dataclass(frozen=True, kw_only=True)

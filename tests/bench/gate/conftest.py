@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench import runner
-from bench.config import load_config
-from bench.console import Progress
-from bench.environment import Stopwatch
-from bench.executors import executor
-from bench.results import Results
+from tokbench.bench import runner
+from tokbench.bench.config import load_config
+from tokbench.bench.console import Progress
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.executors import executor
+from tokbench.bench.results import Results
 
 TEXTS = {"en": ["the cat", "the mat"], "de": ["der hut"]}
 MERGES = ("th", "the", "at")

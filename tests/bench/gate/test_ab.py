@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench import ab
-from bench.cli import main
-from bench.errors import UsageError
+from tokbench.bench import ab
+from tokbench.bench.cli import main
+from tokbench.bench.errors import UsageError
 
 
 @pytest.fixture

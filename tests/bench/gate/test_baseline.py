@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bench import baseline
-from bench.compare import compare
-from bench.errors import ResultsError
-from bench.gate import Gate
-from bench.results import Results
-from bench.sides import load_side
-from bench.snapshot import Key, Snapshot, snapshot_of
+from tokbench.bench import baseline
+from tokbench.bench.compare import compare
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import Results
+from tokbench.bench.sides import load_side
+from tokbench.bench.snapshot import Key, Snapshot, snapshot_of
 
 MeasureBpe = Callable[..., Results]
 

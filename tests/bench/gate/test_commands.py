@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.cli import main
-from bench.results import MEASUREMENTS, Results, table_of, write_parquet
+from tokbench.bench.cli import main
+from tokbench.bench.results import MEASUREMENTS, Results, table_of, write_parquet
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.compare import Comparison, compare
-from bench.gate import Gate, Rule
-from bench.snapshot import (
+from tokbench.bench.compare import Comparison, compare
+from tokbench.bench.gate import Gate, Rule
+from tokbench.bench.snapshot import (
     Key,
     MetricFacts,
     SliceFacts,
@@ -22,8 +22,8 @@ from bench.snapshot import (
     Value,
     metric_facts,
 )
-from bench.tally import CellKey
-from bench.verdicts import OUTCOMES
+from tokbench.bench.tally import CellKey
+from tokbench.bench.verdicts import OUTCOMES
 
 METRICS: dict[str, MetricFacts] = metric_facts(
     [("tokens", "tokens", "lower"), ("bytes_per_token", "bytes/token", "higher")]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.compare import Comparison
-from bench.explain import BY, Explanation
-from bench.gate import Gate
-from bench.results import Results, load_results
-from bench.sides import compare_sides, load_side, side_of
+from tokbench.bench.compare import Comparison
+from tokbench.bench.explain import BY, Explanation
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import Results, load_results
+from tokbench.bench.sides import compare_sides, load_side, side_of
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.compare import Comparison
-from bench.gate import Gate
-from bench.results import Results
-from bench.sides import compare_sides, side_of
+from tokbench.bench.compare import Comparison
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import Results
+from tokbench.bench.sides import compare_sides, side_of
 
 FILES = {"en.jsonl": ["fine", "boom", "fine too"], "de.jsonl": ["gut"]}
 

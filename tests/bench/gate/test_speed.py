@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from bench import bare_pair
-from bench.bare_pair import BarePair, BareWorker, Library, write_texts
-from bench.bare_worker import digest_of_ids
-from bench.cases import Case
-from bench.cli import main
-from bench.errors import TokbenchError, UsageError
-from bench.race import Lap, Race, Rules, Workload, race, ratios_of
+from tokbench.bench import bare_pair
+from tokbench.bench.bare_pair import BarePair, BareWorker, Library, write_texts
+from tokbench.bench.bare_worker import digest_of_ids
+from tokbench.bench.cases import Case
+from tokbench.bench.cli import main
+from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.race import Lap, Race, Rules, Workload, race, ratios_of
 
 CASES = [
     Case(corpus="web", phase="encode", blocks=(("one two", "three", "four"),)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from bench.speed_gate import (
+from tokbench.bench.speed_gate import (
     Measure,
     Outcome,
     SpeedLimits,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.compare import Comparison
-from bench.gate import Gate
-from bench.results import Results
-from bench.sides import compare_sides, side_of
+from tokbench.bench.compare import Comparison
+from tokbench.bench.gate import Gate
+from tokbench.bench.results import Results
+from tokbench.bench.sides import compare_sides, side_of
 
 
 def config(data: Path, trainer: str = "tokenizers_wordpiece") -> dict[str, Any]:

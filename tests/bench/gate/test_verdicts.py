@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bench.gate import Gate, Rule
-from bench.snapshot import Key, Value
-from bench.verdicts import Outcome, Verdict, exit_code, judge, with_effects
+from tokbench.bench.gate import Gate, Rule
+from tokbench.bench.snapshot import Key, Value
+from tokbench.bench.verdicts import Outcome, Verdict, exit_code, judge, with_effects
 
 STRICT = Gate().settings(metric="any")
 
