@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from tokbench.bench.progress import FinishedCell
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
-
-    from tokbench.bench.tally import Cell
 
 
 def make_safe() -> None:
@@ -64,37 +63,6 @@ def _silence(number: int) -> None:
     os.close(nowhere)
 
 
-def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
-) -> str:
-    """Return an aligned plain-text table.
-
-    >>> print(table(["name", "n"], [["a", "1"], ["bc", "10"]], right=[1]))
-    name   n
-    a      1
-    bc    10
-    """
-    rows = [list(header), *(list(row) for row in rows)]
-    aligned = set(right)
-    widths = [max(_width(row[c]) for row in rows) for c in range(len(header))]
-    lines = []
-    for row in rows:
-        cells = []
-        for c, cell in enumerate(row):
-            fill = " " * (widths[c] - _width(cell))
-            cells.append(fill + cell if c in aligned else cell + fill)
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 class Progress:
     """Tells on stderr how a run goes: a bar on a terminal, one line a cell elsewhere."""
 
@@ -141,7 +109,7 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, description=text[:60], completed=done, total=total)
 
-    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+    def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         """Say that a cell is finished, and why where something is wrong with it."""
         name = " × ".join(cell.key)
         how = "kept from before" if reused else cell.status

@@ -86,3 +86,13 @@ def named(exc: BaseException) -> str:
         home = str(Path.home())
         text = text.replace(home, "~") if len(home) > 1 else text
     return text
+
+
+def is_library_failure(exc: BaseException) -> bool:
+    """Tell a tokenizer's failure on a text from an interrupt or a fault of our own.
+
+    A panic of a Rust library (`PanicException`) is not an `Exception`.
+    """
+    if type(exc).__name__ == "PanicException":
+        return True
+    return isinstance(exc, Exception) and not isinstance(exc, MemoryError)

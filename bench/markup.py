@@ -114,3 +114,34 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     ('1 text', '1,200 entries')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
+) -> str:
+    """Return an aligned plain-text table.
+
+    >>> print(table(["name", "n"], [["a", "1"], ["bc", "10"]], right=[1]))
+    name   n
+    a      1
+    bc    10
+    """
+    rows = [list(header), *(list(row) for row in rows)]
+    aligned = set(right)
+    widths = [max(_width(row[c]) for row in rows) for c in range(len(header))]
+    lines = []
+    for row in rows:
+        cells = []
+        for c, cell in enumerate(row):
+            fill = " " * (widths[c] - _width(cell))
+            cells.append(fill + cell if c in aligned else cell + fill)
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

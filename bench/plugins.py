@@ -11,33 +11,27 @@ tokbench ships and what a third party adds are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tokbench.bench.errors import PluginError
-from tokbench.bench.model import Finding, Measurement, MetricSpec, Tokenizer
+from tokbench.bench.model import MetricSpec, Tokenizer
 from tokbench.bench.paths import looking_at, user_path
-
-if TYPE_CHECKING:
-    from tokbench.bench.anchoring import Check
-    from tokbench.bench.cases import Grid
-    from tokbench.bench.compare import Comparison
-    from tokbench.bench.examine import Examination
-    from tokbench.bench.results import Results
-    from tokbench.bench.tally import Tallies
-    from tokbench.bench.timing import Contest, Timed
 
 
 class Plugin(BaseModel):
     """Base of all plug-ins: options are fields, unknown ones are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: ClassVar[str]
+    """The entry point group that such plug-ins are found in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +50,14 @@ class LoadContext:
 class TokenizerPlugin(Plugin):
     """Options of one kind of tokenizer."""
 
+    group = "tokbench.tokenizers"
+
     def repository(self, context: LoadContext) -> str | None:
         """Return the Hub repository that an option `revision` pins, None where there is none."""
         return None
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any] | None:
-        """Return what `tokbench.bench.bare_worker` needs to load it where there is no tokbench.
+        """Return what `tokbench.bench.timing.standalone_worker` needs to load it where there is no tokbench.
 
         Files that it reads may be written into `folder`. None where tokbench itself is needed,
         as for tokenizers that are part of it.
@@ -92,6 +88,8 @@ class TrainedModel:
 
 class TrainerPlugin(Plugin):
     """Options of one training algorithm."""
+
+    group = "tokbench.trainers"
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Train on texts (they may be iterated more than once) and write into folder."""
@@ -157,110 +155,25 @@ class SuitePlugin(Plugin):
     A suite is of exactly one kind, so its name says what it needs and what it may cost.
     """
 
+    group = "tokbench.suites"
+
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
-
-
-class CountsSuite(SuitePlugin):
-    """A suite whose values are pure functions of what has been counted."""
-
-    def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return the values of every cell that has any."""
-        raise NotImplementedError
-
-
-class TokenizerSuite(SuitePlugin):
-    """A suite that asks the tokenizers themselves, after everything is counted.
-
-    It runs in the tokenizer's own worker process, which may be lost with nothing else. What it may
-    cost is bounded by its options, in texts and not in seconds, so that the same inputs give the
-    same results; its CPU time is recorded apart.
-    """
-
-    def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """Return which tokenizers of a run are asked at one time: each alone, by default."""
-        return [(key,) for key in tokenizers]
-
-    def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
-        """Return what the tokenizers of an examination answer."""
-        raise NotImplementedError
-
-    def compare(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return what follows from the counts of all tokenizers, none of which is asked."""
-        return ()
-
-
-class ClockSuite(SuitePlugin):
-    """A suite that times tokenizers, alone on the machine, after everything is counted."""
-
-    def cases(self, contest: Contest) -> Grid:
-        """Return what it times, for others that time the same: a gate, or pytest-benchmark."""
-        raise NotImplementedError
-
-    def measure(self, contest: Contest) -> Timed:
-        """Time the tokenizers of a run against each other."""
-        raise NotImplementedError
-
-
-class ReportPlugin(Plugin):
-    """Options of one kind of report."""
-
-    def render(self, results: Results) -> Mapping[str, str]:
-        """Return the text of each file to write, by file name."""
-        raise NotImplementedError
-
-
-class AnchorPlugin(Plugin):
-    """A published figure and how to derive it again; its options are the protocol."""
-
-    citation: ClassVar[str] = ""
-    protocol: ClassVar[str] = ""
-    divergences: ClassVar[str] = ""
-    """Known ways in which the figure differs from what others would measure."""
-
-    def check(self, data: Path) -> Iterable[Check]:
-        """Yield every figure with what is measured from the user's data folder.
-
-        Raises `InputError` where the folder lacks what the anchor needs.
-        """
-        raise NotImplementedError
-
-
-class ComparisonPlugin(Plugin):
-    """Options of one kind of report on a comparison."""
-
-    def render(self, comparison: Comparison) -> Mapping[str, str]:
-        """Return the text of each file to write, by file name."""
-        raise NotImplementedError
-
-
-class HistoryPlugin(Plugin):
-    """Options of one kind of report on several runs."""
-
-    def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
-        """Return the text of each file to write; no metrics means those it finds best."""
-        raise NotImplementedError
 
 
 P = TypeVar("P", bound=Plugin)
 
-GROUPS: Mapping[type[Plugin], str] = {
-    TokenizerPlugin: "tokbench.tokenizers",
-    TrainerPlugin: "tokbench.trainers",
-    SuitePlugin: "tokbench.suites",
-    ReportPlugin: "tokbench.reports",
-    AnchorPlugin: "tokbench.anchors",
-    ComparisonPlugin: "tokbench.comparisons",
-    HistoryPlugin: "tokbench.histories",
-}
+REPORTS = "tokbench.reports"
+"""The entry points of reports; what they are is known above the config that names them."""
 
 
-def names(kind: type[Plugin]) -> list[str]:
-    """Return the names of all plug-ins of a kind, without importing any of them."""
-    return sorted({entry.name for entry in _entries(kind)})
+def names(kind: type[Plugin] | str) -> list[str]:
+    """Return the names of all plug-ins of a kind, or entry point group, importing none of them."""
+    group = kind if isinstance(kind, str) else kind.group
+    return sorted({entry.name for entry in _entries(group)})
 
 
-def _entries(kind: type[Plugin]) -> EntryPoints:
-    return _scan(GROUPS[kind], tuple(sys.path))
+def _entries(group: str) -> EntryPoints:
+    return _scan(group, tuple(sys.path))
 
 
 @cache
@@ -286,30 +199,44 @@ def find(kind: type[P], name: str) -> type[P]:
     Raises `PluginError` when there is none, when two distributions offer the same name, or when
     its module cannot be imported.
     """
-    entry = _only_entry(kind, name)
+    entry = _only_entry(kind.group, name)
     try:
         plugin = entry.load()
     except (Exception, SystemExit) as exc:
         raise PluginError(
-            f"plug-in {name!r} ({entry.value}, {GROUPS[kind]}) cannot be imported: "
-            f"{type(exc).__name__}: {exc}; fix or uninstall the package that provides it"
+            f"plug-in {name!r} ({entry.value}, {kind.group}) cannot be imported: "
+            f"{type(exc).__name__}: {exc}; {_remedy(exc)}"
         ) from exc
     if not (isinstance(plugin, type) and issubclass(plugin, kind)):
         raise PluginError(
             f"plug-in {name!r} ({entry.value}) is not a {kind.__name__}; "
-            f"its entry point must name a subclass of tokbench.bench.plugins.{kind.__name__}"
+            f"its entry point must name a subclass of tokbench.plugins.{kind.__name__}"
         )
     return plugin
 
 
-def _only_entry(kind: type[Plugin], name: str) -> EntryPoint:
-    found = {entry.value: entry for entry in _entries(kind).select(name=name)}
+_OLD_NAMES = ("bench", "suites", "tokenizers_impl", "reports")
+
+
+def _remedy(exc: BaseException) -> str:
+    """Say what to do about a plug-in that cannot be imported."""
+    missing = (getattr(exc, "name", None) or "").partition(".")[0]
+    if isinstance(exc, ModuleNotFoundError) and missing in _OLD_NAMES:
+        return (
+            f"since tokbench 0.2 the package {missing} is tokbench.{missing}: write "
+            "`from tokbench.plugins import ...`, which has everything a plug-in needs"
+        )
+    return "fix or uninstall the package that provides it"
+
+
+def _only_entry(group: str, name: str) -> EntryPoint:
+    found = {entry.value: entry for entry in _entries(group).select(name=name)}
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
         raise PluginError(
-            f"two plug-ins of {GROUPS[kind]} are called {name!r}: {', '.join(sorted(found))}; "
+            f"two plug-ins of {group} are called {name!r}: {', '.join(sorted(found))}; "
             "uninstall one of the packages that provide them"
         )
-    known = ", ".join(names(kind)) or "none: is tokbench installed (pip install -e .)?"
-    raise PluginError(f"no plug-in of {GROUPS[kind]} is called {name!r}; there are: {known}")
+    known = ", ".join(names(group)) or "none: is tokbench installed (pip install -e .)?"
+    raise PluginError(f"no plug-in of {group} is called {name!r}; there are: {known}")

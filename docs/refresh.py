@@ -21,9 +21,9 @@ from typing import Any
 
 import click
 
-from tokbench.bench import metric_pages
 from tokbench.bench.cli import main
-from tokbench.bench.listing import config_schema, entries
+from tokbench.bench.commands import metric_pages
+from tokbench.bench.commands.listing import config_schema, entries
 from tokbench.bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent
@@ -164,7 +164,7 @@ def quick() -> str:
 
 def claims(data: Path) -> str:
     """Return the page of claims, measured on a data folder."""
-    from tokbench.suites.claims import page
+    from tokbench.suites.anchors.claims import page
 
     return page(REPOSITORY / "docs" / "claims.yaml", data.resolve())
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokbench.bench import costing
-from tokbench.bench.costing import ModelCost
+from tokbench.bench.commands import costs
+from tokbench.bench.commands.costs import ModelCost
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, escape, markdown_table, number, percent
-from tokbench.bench.plugins import ReportPlugin
-from tokbench.bench.results import Results
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, view_of
 
 Line = dict[str, Any]
@@ -119,8 +119,8 @@ def _line(
         "language": language,
         "tokens": total,
         "premium": premium,
-        "attention_ratio": costing.attention_ratio(premium),
-        "longest_document_context_used": costing.context_used(int(tokens.max()), model.context),
+        "attention_ratio": costs.attention_ratio(premium),
+        "longest_document_context_used": costs.context_used(int(tokens.max()), model.context),
         "documents_over_context": (
             None if model.context is None else int((tokens > model.context).sum())
         ),
@@ -131,7 +131,7 @@ def _line(
     if not survives:
         line["detail"] = f"no price: {lost:.1%} of the text's bytes are lost (limit {limit:.0%})"
     for kind, rate in (("input", model.input_per_million), ("output", model.output_per_million)):
-        paid = costing.price(total, rate) if survives else None
+        paid = costs.price(total, rate) if survives else None
         line[f"{kind}_price"] = paid
         line[f"{kind}_price_per_million_characters"] = (
             None if paid is None or not counts.characters else paid / counts.characters * 1_000_000
@@ -146,7 +146,7 @@ def _sizes(view: View, name: str, model: ModelCost) -> Line:
         "tokenizer": model.tokenizer,
         "ids": facts["n_ids"],
         "width": model.width,
-        "embedding_and_output_parameters": costing.embedding_parameters(
+        "embedding_and_output_parameters": costs.embedding_parameters(
             facts["n_ids"], model.width, tied=model.tied_embeddings
         ),
         "input_per_million": model.input_per_million,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tokbench.bench.markup import count, escape, markdown_table, number, percent
-from tokbench.bench.plugins import ReportPlugin
-from tokbench.bench.results import Results
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
 from tokbench.reports.tokens import code, shown_bytes, shown_text
 from tokbench.reports.view import Row, View, view_of
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tokbench.bench.markup import escape
-from tokbench.bench.plugins import ReportPlugin
-from tokbench.bench.results import Results
-from tokbench.reports import inequality, pairs, probing, survival, usage, vocabularies
-from tokbench.reports.closing import method_section, reproduce_section, skipped_section
-from tokbench.reports.conformance import conformance_section
-from tokbench.reports.corpus_sections import corpus_sections
-from tokbench.reports.growth import growth_section
-from tokbench.reports.speed import speed_section
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
+from tokbench.reports.sections import inequality, pairs, probing, survival, usage, vocabularies
+from tokbench.reports.sections.closing import method_section, reproduce_section, skipped_section
+from tokbench.reports.sections.conformance import conformance_section
+from tokbench.reports.sections.corpora import corpus_sections
+from tokbench.reports.sections.growth import growth_section
+from tokbench.reports.sections.speed import speed_section
 from tokbench.reports.view import View, verdicts, view_of
 
 

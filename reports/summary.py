@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tokbench.bench.console import table
-from tokbench.bench.markup import count, number, percent
-from tokbench.bench.plugins import ReportPlugin
-from tokbench.bench.results import Results
-from tokbench.reports.conformance import WRONG, mark_explained, not_right
+from tokbench.bench.markup import count, number, percent, table
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
+from tokbench.reports.sections.conformance import WRONG, mark_explained, not_right
 from tokbench.reports.view import (
     ONE_BATCH,
     TokenizerSummary,

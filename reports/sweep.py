@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tokbench.bench.costing import embedding_parameters
+from tokbench.bench.commands.costs import embedding_parameters
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, escape, markdown_table, number, percent
-from tokbench.bench.plugins import ReportPlugin
-from tokbench.bench.results import Results
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, trained_on, view_of
 
 Point = dict[str, Any]

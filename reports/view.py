@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tokbench.bench.markup import number, plural
-from tokbench.bench.results import Results
+from tokbench.bench.results.run_folder import Results
 
 Row = dict[str, Any]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.count.tally import Tally
 from tokbench.bench.model import IntArray
-from tokbench.bench.tally import Tally
 
 
 def merged(tallies: Iterable[Tally]) -> tuple[IntArray, IntArray]:

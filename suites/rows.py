@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tokbench.bench.count.stats import NO_INTERVAL, Interval
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Measurement, MetricSpec, Status
-from tokbench.bench.stats import NO_INTERVAL, Interval
-from tokbench.bench.tally import Cell, Tallies
 
 
 def of_cell(

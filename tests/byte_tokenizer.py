@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tokbench.bench.examine import Subject
 from tokbench.bench.model import Fingerprint, Ids, Vocabulary
+from tokbench.bench.run.probe import Subject
 
 Ask = Callable[..., Subject]
 

@@ -168,7 +168,7 @@ def is_whole(path: Path) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tokbench.bench.cells import is_intact
+    from tokbench.bench.run.cell_files import is_intact
 
     if not path.is_file() or path.name.startswith("."):
         return True

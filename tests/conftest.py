@@ -17,11 +17,12 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.count.tally import Cell
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.executors import executor
-from tokbench.bench.runner import RunOutcome, run
-from tokbench.bench.tally import Cell
+from tokbench.bench.progress import FinishedCell
+from tokbench.bench.run.runner import RunOutcome, run
+from tokbench.bench.workers.executors import executor
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -123,7 +124,7 @@ class Listener:
     def step(self, text: str) -> None:
         self.steps.append(text)
 
-    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+    def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         self.cells.append((cell, reused))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.bench.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tallies, Tally, TokenizerFacts
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tally, TokenizerFacts
 
 Counts = Mapping[str, Sequence[int]]
 

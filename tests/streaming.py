@@ -23,8 +23,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokbench.bench.bundled import text_keys, text_path
-from tokbench.bench.results import load_results
+from tokbench.bench.config.bundled import text_keys, text_path
+from tokbench.bench.results.run_folder import load_results
 
 
 def main() -> int:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.errors import ConfigError
-from tokbench.bench.runner import RunOutcome
+from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.view import View
 
 Measure = Callable[..., RunOutcome]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.bare_worker import LOADERS
+from tokbench.bench.compare.sides import compare_sides, gate_of, side_of
 from tokbench.bench.model import HasSingleCall, HasThreads, Ids
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
-from tokbench.bench.results import load_results
-from tokbench.bench.runner import RunOutcome
-from tokbench.bench.sides import compare_sides, gate_of, side_of
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.run.runner import RunOutcome
+from tokbench.bench.timing.standalone_worker import LOADERS
 
 Measure = Callable[..., RunOutcome]
 Row = dict[str, Any]

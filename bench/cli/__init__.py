@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from tokbench.bench.cli.comparing import baseline, compare, import_benchmark, speed
+from tokbench.bench.cli.compare import baseline, compare, import_benchmark, speed
 from tokbench.bench.cli.machine import doctor, list_
-from tokbench.bench.cli.reporting import anchors, report
-from tokbench.bench.cli.running import conform, pin, plan, run, schema, validate
-from tokbench.bench.cli.texts import inspect, which
-from tokbench.bench.cli.training import train
+from tokbench.bench.cli.report import anchors, report
+from tokbench.bench.cli.run import conform, pin, plan, run, schema, validate
+from tokbench.bench.cli.text import inspect, which
+from tokbench.bench.cli.train import train
 
 
 class _Group(click.Group):

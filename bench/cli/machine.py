@@ -19,8 +19,8 @@ from tokbench.bench.cli.shared import AS_JSON, OFFLINE
 @AS_JSON
 def list_(what: str, as_json: bool) -> None:
     """List what a config can name, and the ready configs."""
+    from tokbench.bench.commands.listing import entries, render
     from tokbench.bench.console import result, result_json
-    from tokbench.bench.listing import entries, render
 
     found = entries(what)
     if as_json:
@@ -36,8 +36,9 @@ def doctor(offline: bool, as_json: bool) -> None:
     """Look at versions, extras, plug-ins, caches, the Hub and shadowed packages."""
     from dataclasses import asdict
 
-    from tokbench.bench.console import result, result_json, table
-    from tokbench.bench.doctor import examine
+    from tokbench.bench.commands.doctor import examine
+    from tokbench.bench.console import result, result_json
+    from tokbench.bench.markup import table
 
     found = examine(offline=offline)
     if as_json:

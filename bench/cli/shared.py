@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tokbench.bench.config import Config
+    from tokbench.bench.config.schema import Config
 
 CONFIG = click.argument("config")
 SET = click.option(
@@ -26,8 +26,8 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 def load(config: str, overrides: tuple[str, ...]) -> Config:
     """Read a config file, or a ready config by its name."""
-    from tokbench.bench.bundled import config_path
-    from tokbench.bench.config import load_config
+    from tokbench.bench.config.bundled import config_path
+    from tokbench.bench.config.schema import load_config
 
     path = Path(config)
     if not path.exists() and not path.suffix and path.name == config:

@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokbench.bench.results import Results, load_results
+    from tokbench.bench.results.run_folder import Results, load_results
 
 __all__ = ["Results", "load_results"]
 
 _HOMES = {
-    "Results": "tokbench.bench.results",
-    "load_results": "tokbench.bench.results",
+    "Results": "tokbench.bench.results.run_folder",
+    "load_results": "tokbench.bench.results.run_folder",
 }
 
 

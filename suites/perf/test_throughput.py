@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.benchmarks import Benchmarks, Timed
+from tokbench.bench.speed.benchmarks import Benchmarks, Timed
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -20,10 +20,10 @@ import pyarrow.parquet
 import pytest
 
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.unigram import UnigramTokenizer
-from tokbench.tokenizers_impl.unigram_trainer import UnigramTrainer
-from tokbench.tokenizers_impl.wordpiece import WordPiece
-from tokbench.tokenizers_impl.wordpiece_trainer import WordPieceTrainer
+from tokbench.tokenizers_impl.unigram.model import UnigramTokenizer
+from tokbench.tokenizers_impl.unigram.trainer import UnigramTrainer
+from tokbench.tokenizers_impl.wordpiece.model import WordPiece
+from tokbench.tokenizers_impl.wordpiece.trainer import WordPieceTrainer
 
 pytest.importorskip("pytest_benchmark")
 
@@ -145,7 +145,7 @@ def test_unigram_encoding(name: str, kind: str, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["english", "chinese"])
 def test_unigram_training(kind: str, tmp_path: Path, benchmark: Any) -> None:
-    from tokbench.tokenizers_impl.sentencepiece_trainer import SentencePieceUnigram
+    from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SentencePieceUnigram
 
     documents = list(texts(kind))
     mine = UnigramTrainer(vocab_size=8000)
@@ -165,7 +165,7 @@ def test_unigram_training(kind: str, tmp_path: Path, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("rule", ["likelihood", "frequency"])
 def test_wordpiece_training(rule: str, tmp_path: Path, benchmark: Any) -> None:
-    from tokbench.tokenizers_impl.huggingface_trainer import TokenizersWordPiece
+    from tokbench.tokenizers_impl.adapters.huggingface_trainer import TokenizersWordPiece
 
     documents = list(texts("mixed") + texts("english"))
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

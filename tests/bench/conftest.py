@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from tokbench.bench.corpora import AnyCorpus, CorpusEntry
-from tokbench.bench.slices import Slice, materialise
+from tokbench.bench.config.corpora import AnyCorpus, CorpusEntry
+from tokbench.bench.corpus.slices import Slice, materialise
 
 Materialise = Callable[..., Slice]
 

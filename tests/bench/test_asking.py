@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
 
 SECONDS = 5
 FAULTS = {

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from tokbench.bench.benchmark_json import import_json
 from tokbench.bench.cli import main
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.results import load_results
-from tokbench.bench.runner import RunOutcome
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.run.runner import RunOutcome
+from tokbench.bench.speed.benchmark_json import import_json
 
 pytest.importorskip("pytest_benchmark")
 _SPEC = find_spec("tokbench.suites.perf.test_throughput")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.bench import bundled
+from tokbench.bench.config import bundled
 from tokbench.bench.errors import UsageError
 
 

@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 import regex
 
-from tokbench.bench import bundled
-from tokbench.bench.languages import resolve, resolve_all
+from tokbench.bench.config import bundled
+from tokbench.bench.config.languages import resolve, resolve_all
 
 SENTENCES = bundled.text_keys("sentences")
 PROGRAMS = bundled.text_keys("programs")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import load_results
+from tokbench.bench.results.run_folder import load_results
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ def test_output_that_cannot_be_written_is_said_in_one_line(tokbench: Tokbench) -
 def test_a_fault_of_our_own_is_not_hidden(
     tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokbench.bench.plan.make_plan", lambda config: 1 / 0)
+    monkeypatch.setattr("tokbench.bench.run.plan.make_plan", lambda config: 1 / 0)
     assert isinstance(tokbench("plan", "c.yaml").exception, ZeroDivisionError)
 
 
@@ -367,7 +367,7 @@ def test_an_interrupt_says_how_to_go_on(run: Run, folder: Path, toys: None) -> N
 
 
 HEAVY = {
-    "tokbench.bench.config", "datasets", "numpy", "pandas", "pyarrow", "pydantic", "regex", "rich",
+    "tokbench.bench.config.schema", "datasets", "numpy", "pandas", "pyarrow", "pydantic", "regex", "rich",
     "ruamel", "sentencepiece", "tiktoken", "tokenizers", "transformers", "importlib.metadata",
 }  # fmt: skip
 

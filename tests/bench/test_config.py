@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 from ruamel.yaml.comments import CommentedMap
 
-from tokbench.bench.config import Config, load_config
-from tokbench.bench.config_file import ConfigFile
+from tokbench.bench.config.schema import Config, load_config
+from tokbench.bench.config.yaml_file import ConfigFile
 from tokbench.bench.errors import ConfigError
 
 GOOD = """\

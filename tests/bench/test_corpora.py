@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tokbench.bench.corpora import canonical
+from tokbench.bench.config.corpora import canonical
 
 
 def problem(entry, **options) -> str:

@@ -15,17 +15,13 @@ import xxhash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tokbench.bench.encode import (
-    Counter,
-    flatten,
-    hash_documents,
-    is_library_failure,
-    spells_special,
-)
+from tokbench.bench.corpus.slices import Slice, SliceBatch
+from tokbench.bench.count.encode import Counter, hash_documents, spells_special
+from tokbench.bench.count.encoded import flatten
+from tokbench.bench.count.tally import Tally
 from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import is_library_failure
 from tokbench.bench.model import Ids, Vocabulary
-from tokbench.bench.slices import Slice, SliceBatch
-from tokbench.bench.tally import Tally
 
 BatchOf = Callable[..., SliceBatch]
 Count = Callable[..., Tally]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import load_results
+from tokbench.bench.results.run_folder import load_results
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "tokbench-engines"
 PACKAGES = {

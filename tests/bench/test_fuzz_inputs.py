@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from tokbench.bench.config import load_config
-from tokbench.bench.corpora import CorpusEntry
+from tokbench.bench.config.corpora import CorpusEntry
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.corpus.slices import materialise
 from tokbench.bench.errors import TokbenchError
-from tokbench.bench.loading import TokenizerSource
-from tokbench.bench.slices import materialise
-from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
 
 FUZZ = settings(
     max_examples=60,

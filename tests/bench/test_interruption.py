@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench import portions
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.corpus.slices import slices_folder
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.folder import open_folder
-from tokbench.bench.plan import make_plan
-from tokbench.bench.runner import RunOutcome, run
-from tokbench.bench.slices import slices_folder
-from tokbench.bench.tally import Cell
-from tokbench.bench.worker import CellOutcome, CellTask, count_cell
+from tokbench.bench.progress import FinishedCell
+from tokbench.bench.run import portions
+from tokbench.bench.run.cell_task import CellOutcome, CellTask, count_cell
+from tokbench.bench.run.folder import open_folder
+from tokbench.bench.run.plan import make_plan
+from tokbench.bench.run.runner import RunOutcome, run
 
 CONFIG = {
     "name": "small",
@@ -45,7 +45,7 @@ class Silent:
     def step(self, text: str) -> None:
         pass
 
-    def cell(self, cell: Cell, number: int, total: int, *, reused: bool) -> None:
+    def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         self.reused.append(reused)
 
 

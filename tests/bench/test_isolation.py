@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.results import Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
 
 FAULTY = '''
 import os, signal, sys, time
 from tokbench.bench.plugins import TokenizerPlugin
-from tokbench.tokenizers_impl.utf8_bytes import Utf8Bytes
+from tokbench.tokenizers_impl.baselines.utf8_bytes import Utf8Bytes
 
 HOARD = []
 

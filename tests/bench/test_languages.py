@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tokbench.bench.config.languages import resolve, resolve_all
 from tokbench.bench.errors import UsageError
-from tokbench.bench.languages import resolve, resolve_all
 
 
 @pytest.mark.parametrize(

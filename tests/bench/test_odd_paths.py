@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import load_results
+from tokbench.bench.results.run_folder import load_results
 
 ODD = {
     "nobody": ("~no-such-user/a", "cannot be a path: there is no such home"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokbench.bench.config import load_config
-from tokbench.bench.pinning import unpinned, with_revisions
+from tokbench.bench.commands.pin import unpinned, with_revisions
+from tokbench.bench.config.schema import load_config
 
 COMMIT, OTHER = "a" * 40, "1" * 40
 

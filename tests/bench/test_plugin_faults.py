@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
 
 SOURCE = '''
 from pathlib import Path
 
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.plugins import ClockSuite, CountsSuite, ReportPlugin, TokenizerSuite
+from tokbench.bench.timing.contest.suite import ClockSuite; from tokbench.bench.count.suite import CountsSuite; from tokbench.bench.results.run_folder.report import ReportPlugin; from tokbench.bench.run.suite import TokenizerSuite
 
 FIRST, SECOND = (
     MetricSpec(name=name, unit="tokens", direction="none", definition="A number.")

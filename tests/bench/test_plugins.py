@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tokbench.bench import plugins
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.errors import ConfigError, PluginError
-from tokbench.bench.plugins import ReportPlugin, SuitePlugin, TokenizerPlugin, TrainerPlugin
+from tokbench.bench.plugins import SuitePlugin, TokenizerPlugin, TrainerPlugin
+from tokbench.bench.results.report import ReportPlugin
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 Install = Callable[..., None]
@@ -141,7 +142,7 @@ def test_a_broken_plug_in_harms_only_configs_that_name_it(install: Install, tmp_
 
 
 def test_a_broken_plug_in_is_listed_as_such(install: Install) -> None:
-    from tokbench.bench.listing import entries
+    from tokbench.bench.commands.listing import entries
 
     install("worst", "1 / 0", broken="worst:Mine")
     found = {entry["name"]: entry["what"] for entry in entries("tokenizers")}
@@ -152,7 +153,7 @@ def test_a_broken_plug_in_is_listed_as_such(install: Install) -> None:
 
 def test_packages_keep_to_the_import_rule() -> None:
     """suites, tokenizers_impl and reports import bench and never each other; bench none of them."""
-    code = "import sys, tokbench.bench.runner, tokbench.bench.cli; print(*sys.modules)"
+    code = "import sys, tokbench.bench.run.runner, tokbench.bench.cli; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = {name.split(".")[1] for name in done.stdout.split() if name.startswith("tokbench.")}
     assert ours == {"bench"}

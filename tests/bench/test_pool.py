@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tokbench.bench.pool import Workers
+from tokbench.bench.workers.pool import Workers
 
 
 @dataclass(frozen=True)

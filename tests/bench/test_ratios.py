@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tokbench.bench.ratios import Ratio, holm, ratio_of
+from tokbench.bench.timing.ratios import Ratio, holm, ratio_of
 
 TRIALS = 400
 

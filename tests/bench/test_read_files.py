@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.errors import CorpusError
-from tokbench.bench.slices import Slice
 
 
 def texts(one: Slice) -> list[str]:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tokbench.bench.corpus.read_hub import _explain, _revision
+from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.errors import CorpusError
-from tokbench.bench.read_hub import _explain, _revision
-from tokbench.bench.slices import Slice
 
 HUB = "huggingface"
 

@@ -14,22 +14,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.cells import read_cell, write_cell
-from tokbench.bench.digest import digest_of
+from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, Tally, empty_tally
 from tokbench.bench.errors import ResultsError
+from tokbench.bench.files import write_json, write_whole
 from tokbench.bench.model import Finding
-from tokbench.bench.results import (
+from tokbench.bench.results.digest import digest_of
+from tokbench.bench.results.run_folder import (
     DOCUMENTS,
     FINDINGS,
     MEASUREMENTS,
     cell_path,
     load_results,
     table_of,
-    write_json,
-    write_whole,
 )
-from tokbench.bench.runner import RunOutcome
-from tokbench.bench.tally import COLUMNS, Cell, CellKey, Tally, empty_tally
+from tokbench.bench.run.cell_files import read_cell, write_cell
+from tokbench.bench.run.runner import RunOutcome
 
 Measure = Callable[..., RunOutcome]
 KEY = CellKey("tok", "corpus", "en")

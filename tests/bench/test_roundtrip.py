@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tokbench.bench.encode import Counter
+from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.roundtrip import classify, covered_bytes, explain
+from tokbench.bench.count.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.model import Ids, Vocabulary
-from tokbench.bench.roundtrip import classify, covered_bytes, explain
-from tokbench.bench.slices import Slice
-from tokbench.bench.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 
 Survives = Callable[..., Tally]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import load_results
-from tokbench.bench.runner import RunOutcome, render_reports
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.run.runner import RunOutcome, render_reports
 
 Measure = Callable[..., RunOutcome]
 

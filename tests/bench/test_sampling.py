@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from tokbench.bench.sampling import HashReservoir, Head, Sampler
+from tokbench.bench.corpus.sampling import HashReservoir, Head, Sampler
 
 
 def sample(sampler: Sampler, ids: list[str], size: int = 1) -> set[str]:

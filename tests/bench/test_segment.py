@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.bench.segment import LetterCounts, segmenter, word_spans
+from tokbench.bench.corpus.segment import LetterCounts, segmenter, word_spans
 
 
 def words(text: str) -> list[str]:

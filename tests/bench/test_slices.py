@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tokbench.bench.corpus.slice_build import BATCH_BYTES, BATCH_ROWS
+from tokbench.bench.corpus.slices import Slice, SliceMeta, check_parallel, open_slice, slices_folder
 from tokbench.bench.errors import CorpusError, Refusal
-from tokbench.bench.slice_build import BATCH_BYTES, BATCH_ROWS
-from tokbench.bench.slices import Slice, SliceMeta, check_parallel, open_slice, slices_folder
 
 
 def jsonl(path: Path, rows: dict[str, str] | list[dict[str, object]]) -> None:
@@ -126,7 +126,7 @@ def test_clusters_are_kept_and_a_document_without_one_stands_alone(make, tmp_pat
 
 def test_a_slice_is_found_again_without_reading_the_rows(make, small, monkeypatch) -> None:
     first = make(**FILE)
-    monkeypatch.setattr("tokbench.bench.read_files.read", None)
+    monkeypatch.setattr("tokbench.bench.corpus.read_files.read", None)
     assert make(**FILE) == first
     assert open_slice(first.path) == first
     assert built_files() == [first.path.name]

@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tokbench.bench import stats
-from tokbench.bench.stats import (
-    Interval,
-    Units,
-    draw_weights,
-    interval_of_resamples,
-    make_units,
-    seed_of,
-)
-from tokbench.bench.tally import CorpusFacts
+from tokbench.bench.count import stats
+from tokbench.bench.count.resampling import Units, make_units
+from tokbench.bench.count.stats import Interval, draw_weights, interval_of_resamples, seed_of
+from tokbench.bench.count.tally import CorpusFacts
 
 
 def facts(n: int, **changes: Any) -> CorpusFacts:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tokbench.bench.encode import Counter
+from tokbench.bench.corpus.slices import Slice, SliceBatch
+from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.tally import COLUMNS, Tally, empty_tally, merge
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.results import finding_rows
-from tokbench.bench.slices import Slice, SliceBatch
-from tokbench.bench.tally import COLUMNS, Tally, empty_tally, merge
+from tokbench.bench.results.run_folder import finding_rows
 
 TEXTS = [
     "the cat sat",

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.cases import Case
-from tokbench.bench.limits import Limits
-from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.plugins import TrainerPlugin, find
-from tokbench.bench.runner import RunOutcome
-from tokbench.bench.timing import Contest, Failure, Sample, Schedule, Training, take_turns
-from tokbench.suites.throughput import Throughput
+from tokbench.bench.run.runner import RunOutcome
+from tokbench.bench.timing.cases import Case
+from tokbench.bench.timing.contest import Contest, Failure, Sample, Schedule, Training, take_turns
+from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.suites.throughput.suite import Throughput
 
 Measure = Callable[..., RunOutcome]
 

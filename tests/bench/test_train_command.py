@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokbench.bench.cli import main
-from tokbench.tokenizers_impl import byte_bpe_trainer
+from tokbench.tokenizers_impl.byte_bpe import trainer
 
 CONFIG = """\
 name: mine
@@ -139,7 +139,7 @@ def test_an_interrupted_training_says_so_and_leaves_no_half_model(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(byte_bpe_trainer, "_write_all", interrupted)
+    monkeypatch.setattr(trainer, "_write_all", interrupted)
     done = train("--tokenizer", "words", "--tokenizer", "mine", "--output", "out")
     assert done.exit_code == 130
     assert "interrupted while mine was being trained: nothing of it was written" in done.stderr

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from pages import blocks
 from tokbench.bench.cli import main
+from tokbench.bench.commands.match import share
 from tokbench.bench.errors import UsageError
-from tokbench.bench.matching import share
 
 PAGE = Path(__file__).parents[2] / "docs" / "training.md"
 

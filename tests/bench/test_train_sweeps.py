@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench import training
-from tokbench.bench.config import TrainEntry, load_config
+from tokbench.bench.commands.train import training_text
+from tokbench.bench.config.schema import TrainEntry, load_config
 from tokbench.bench.errors import ConfigError
-from tokbench.bench.training import SliceTexts, obtain, shared
-from tokbench.bench.training_command import training_text
-from tokbench.tokenizers_impl import byte_bpe_trainer
+from tokbench.bench.run import trained_models
+from tokbench.bench.run.trained_models import SliceTexts, obtain, shared
+from tokbench.tokenizers_impl.byte_bpe import trainer
 
 CORPORA = "name: x\ncorpora: {text: {source: builtin, dataset: sentences, languages: [eng_Latn]}}\n"
 
@@ -104,15 +104,15 @@ def test_one_training_gives_what_separate_ones_give(
     monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / "together"))
     [group] = shared(wanted)
     calls: list[object] = []
-    learn = byte_bpe_trainer.fast_merges
+    learn = trainer.fast_merges
     monkeypatch.setattr(
-        byte_bpe_trainer, "fast_merges", lambda *a, **k: (calls.append(a), learn(*a, **k))[1]
+        trainer, "fast_merges", lambda *a, **k: (calls.append(a), learn(*a, **k))[1]
     )
-    together = training.train(group, slices, texts=SliceTexts(slices))
+    together = trained_models.train(group, slices, texts=SliceTexts(slices))
     assert len(calls) == 1
     for key in wanted:
         assert together[key].facts == apart[key].facts  # the hash of every file among them
-        assert training.stored(key, wanted[key], slices) == together[key]
+        assert trained_models.stored(key, wanted[key], slices) == together[key]
     reached = [together[key].facts["vocab_size_reached"] for key in wanted]
     assert reached[:3] == [256, 300, 400]
     assert reached[3] < 5000
@@ -123,6 +123,6 @@ def test_two_keys_may_ask_for_the_very_same_model(tmp_path: Path) -> None:
         tmp_path, "[300, 310]", "  b: {train: {trainer: byte_bpe, corpus: text, vocab_size: 310}}"
     )
     [group] = shared(entries(loaded))
-    made = training.train(group, training_text(loaded, group["b"]))
+    made = trained_models.train(group, training_text(loaded, group["b"]))
     assert made["b"].facts == made["a-310"].facts
     assert made["b"].source.load().vocabulary.n_ids == 310

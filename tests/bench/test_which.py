@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokbench.bench.cli import main
-from tokbench.bench.which import Handling, judge, text_or_file
+from tokbench.bench.commands.which import Handling, judge, text_or_file
 
 CONFIG = """
 name: small

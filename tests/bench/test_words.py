@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tokbench.bench.encode import flatten
-from tokbench.bench.slices import Slice, SliceBatch
-from tokbench.bench.words import Boundaries, count_words
+from tokbench.bench.corpus.slices import Slice, SliceBatch
+from tokbench.bench.count.encoded import flatten
+from tokbench.bench.count.words import Boundaries, count_words
 
 Make = Callable[..., Slice]
 BatchOf = Callable[..., SliceBatch]

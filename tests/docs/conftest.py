@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.console import Progress
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.runner import run
+from tokbench.bench.run.runner import run
 
 CONFIG = """
 name: quick

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pages import REPOSITORY
-from tokbench.bench.config import load_options
+from tokbench.bench.config.schema import load_options
 from tokbench.bench.errors import TokenizerError
-from tokbench.suites.claims import Claims, CountClaim, PiecesClaim, measured, page
-from tokbench.suites.measuring import tokenizer_of
+from tokbench.suites.anchors.claims import Claims, CountClaim, PiecesClaim, measured, page
+from tokbench.suites.anchors.measuring import tokenizer_of
 
 SOURCE, PAGE = REPOSITORY / "docs" / "claims.yaml", REPOSITORY / "docs" / "claims.md"
 

@@ -13,11 +13,10 @@ from pydantic.fields import FieldInfo
 
 from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
 from tokbench.bench import plugins
-from tokbench.bench.config import RunConfig, TrainEntry, load_config
-from tokbench.bench.corpora import Corpus, LanguageOptions, corpus_models
-from tokbench.bench.gate import Gate, Rule
-from tokbench.bench.limits import Limits
-from tokbench.bench.speed_gate import SpeedLimits
+from tokbench.bench.config.corpora import Corpus, LanguageOptions, corpus_models
+from tokbench.bench.config.gate import Gate, Rule, SpeedLimits
+from tokbench.bench.config.limits import Limits
+from tokbench.bench.config.schema import RunConfig, TrainEntry, load_config
 
 PAGE = "docs/config.md"
 

@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 
 from pages import blocks, names_in, sections, text_of
 from tokbench.bench.cli import main
-from tokbench.bench.config import load_config
-from tokbench.bench.verdicts import OUTCOMES
+from tokbench.bench.compare.verdicts import OUTCOMES
+from tokbench.bench.config.schema import load_config
 
 PAGE = "docs/gate.md"
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from pages import PAGES, REPOSITORY
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.yaml"))
 

@@ -11,7 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from pages import blocks, names_in, sections, table, text_of
-from tokbench.bench.results import DOCUMENTS, FINDINGS, MEASUREMENTS, SCHEMA_VERSION, VOCABULARY
+from tokbench.bench.results.run_folder import (
+    DOCUMENTS,
+    FINDINGS,
+    MEASUREMENTS,
+    SCHEMA_VERSION,
+    VOCABULARY,
+)
 
 PAGE = "docs/results.md"
 

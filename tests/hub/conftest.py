@@ -22,13 +22,13 @@ TOKEN = "hf_" + "SecretSecretSecretSecret"
 
 READ = """
 import json, sys
-from tokbench.bench.hub import set_up_hub
+from tokbench.bench.workers.hub_access import set_up_hub
 set_up_hub(**json.loads(sys.argv[3]))
 from pathlib import Path
 from pydantic import TypeAdapter
-from tokbench.bench.corpora import CorpusEntry
-from tokbench.bench.limits import Limits
-from tokbench.bench.preparing import SliceTask, read_slice
+from tokbench.bench.config.schema.corpora import CorpusEntry
+from tokbench.bench.config.schema.limits import Limits
+from tokbench.bench.run.input_tasks import SliceTask, read_slice
 entry = TypeAdapter(CorpusEntry).validate_python(json.loads(sys.argv[1]))
 limits = Limits(hub_seconds=6)
 task = SliceTask(name="mine", entry=entry, language=sys.argv[2], folder=Path.cwd(), limits=limits)
@@ -40,12 +40,12 @@ print(json.dumps({"texts": texts, "reason": got.reason, "sources": sources}))
 
 LOAD = """
 import json, sys
-from tokbench.bench.hub import set_up_hub
+from tokbench.bench.workers.hub_access import set_up_hub
 set_up_hub()
 from pathlib import Path
 from tokbench.bench import plugins
 from tokbench.bench.errors import TokbenchError
-from tokbench.bench.loading import TokenizerSource
+from tokbench.bench.workers.sources import TokenizerSource
 options = json.loads(sys.argv[1])
 plugin = plugins.find(plugins.TokenizerPlugin, options.pop("type")).model_validate(options)
 try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from stub_hub import COMMIT, REFUSALS, Fault, parquet
 
-from tokbench.bench.results import load_results
+from tokbench.bench.results.run_folder import load_results
 
 CONFIG = """\
 # a comment that stays

@@ -12,10 +12,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tokbench.bench import plugins
-from tokbench.bench.compare import Comparison, compare
-from tokbench.bench.explain import Explanation, Part, Segment
-from tokbench.bench.gate import Gate
-from tokbench.bench.snapshot import (
+from tokbench.bench.compare.comparison import Comparison, compare
+from tokbench.bench.compare.explanation import Explanation, Part, Segment
+from tokbench.bench.compare.snapshot import (
     Key,
     SliceFacts,
     Snapshot,
@@ -23,7 +22,8 @@ from tokbench.bench.snapshot import (
     Value,
     metric_facts,
 )
-from tokbench.reports.comparison_short import MOST_BYTES
+from tokbench.bench.config.gate import Gate
+from tokbench.reports.comparison.short import MOST_BYTES
 
 
 def key(metric: str, language: str | None = "en", label: str = "") -> Key:

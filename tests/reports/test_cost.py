@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tokbench.bench.cli import main
 from tokbench.bench.errors import UsageError
-from tokbench.bench.results import Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.reports.cost import Cost
 
 CONFIG = """

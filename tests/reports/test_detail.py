@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tokbench.bench.cli import main
-from tokbench.bench.results import load_results
+from tokbench.bench.results.run_folder import load_results
 from tokbench.reports.detail import Detail
 
 CONFIG = """

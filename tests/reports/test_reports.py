@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import load_results
-from tokbench.bench.runner import RunOutcome, render_reports
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.run.runner import RunOutcome, render_reports
 from tokbench.reports.view import View, summarize, verdicts
 
 Measure = Callable[..., RunOutcome]
@@ -250,9 +250,9 @@ def test_text_from_the_data_cannot_become_markup(measure: Measure) -> None:
 def test_how_to_reproduce_names_the_config_and_the_changes_to_it(
     measure: Measure, tmp_path: Path
 ) -> None:
-    from tokbench.bench.config import load_config
+    from tokbench.bench.config.schema import load_config
     from tokbench.bench.environment import Stopwatch
-    from tokbench.bench.runner import run
+    from tokbench.bench.run.runner import run
 
     class Silent:
         def step(self, text: str) -> None: ...

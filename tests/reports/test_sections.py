@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.runner import RunOutcome, render_reports
+from tokbench.bench.run.runner import RunOutcome, render_reports
 
 markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it-py")
 

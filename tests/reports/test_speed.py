@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import MEASUREMENTS, load_results, table_of, write_parquet
-from tokbench.bench.runner import RunOutcome
+from tokbench.bench.results.run_folder import MEASUREMENTS, load_results, table_of, write_parquet
+from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.markdown import Markdown
 
 SHAPE = {"phase": "encode", "call": "batch", "batch_size": None, "threads": 1, "text": "repeated"}

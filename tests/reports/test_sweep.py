@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from pages import sections, table
-from tokbench.bench.bundled import config_path
 from tokbench.bench.cli import main
-from tokbench.bench.config import TrainEntry, load_config
-from tokbench.bench.costing import embedding_parameters
+from tokbench.bench.commands.costs import embedding_parameters
+from tokbench.bench.commands.match import bytes_per_token
+from tokbench.bench.commands.train import training_text
+from tokbench.bench.config.bundled import config_path
+from tokbench.bench.config.schema import TrainEntry, load_config
 from tokbench.bench.errors import UsageError
-from tokbench.bench.matching import bytes_per_token
 from tokbench.bench.plugins import NestedTrainer
-from tokbench.bench.results import Results, load_results
-from tokbench.bench.training import obtain, trainer_of
-from tokbench.bench.training_command import training_text
+from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.run.trained_models import obtain, trainer_of
 from tokbench.reports.sweep import Sweep, millions, saved_by_doubling
 
 CONFIG = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byte_tokenizer import Ask, Bytes
-from tokbench.bench.examine import Subject
+from tokbench.bench.run.probe import Subject
 
 
 @pytest.fixture

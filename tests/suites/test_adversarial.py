@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.suites.adversarial import NEARLY_SPACE, WHITE_SPACE, adversarial
-from tokbench.suites.comparing import has_lone_surrogate
+from tokbench.suites.ids.adversarial import NEARLY_SPACE, WHITE_SPACE, adversarial
+from tokbench.suites.ids.comparing import has_lone_surrogate
 
 SPELLINGS = ["<end>", "<start>"]
 

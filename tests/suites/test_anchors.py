@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench import anchoring
-from tokbench.bench.anchoring import Check, outcome_of
-from tokbench.bench.plugins import AnchorPlugin
-from tokbench.suites import anchors, multilingual
+from tokbench.bench.commands.anchors import AnchorPlugin, Check, outcome_of
+from tokbench.suites.anchors import published
+from tokbench.suites.multilingual import suite
 
 SMALL = ("eng_Latn", "mya_Mymr")
 
@@ -30,12 +29,12 @@ def moved(anchor: AnchorPlugin, data: Path) -> list[str]:
 @pytest.mark.parametrize(
     "anchor",
     [
-        anchors.CookbookCounts(),
-        anchors.KnownIds(),
-        anchors.Splits(),
-        anchors.FloresOverhead(),
-        anchors.RenyiScorer(),
-        anchors.Petrov2023(languages=SMALL),
+        published.CookbookCounts(),
+        published.KnownIds(),
+        published.Splits(),
+        published.FloresOverhead(),
+        published.RenyiScorer(),
+        published.Petrov2023(languages=SMALL),
     ],
     ids=lambda anchor: type(anchor).__name__,
 )
@@ -44,17 +43,17 @@ def test_the_published_figures_hold(anchor: AnchorPlugin, data: Path) -> None:
 
 
 def test_all_49_languages_have_their_published_lengths(data: Path) -> None:
-    outcome = outcome_of("petrov2023", anchors.Petrov2023(), data)
+    outcome = outcome_of("petrov2023", published.Petrov2023(), data)
     assert (outcome.status, len(outcome.checks)) == ("holds", 49 * 4)
 
 
 @pytest.mark.parametrize("change", [{"rows": "\n"}, {"end_of_split": ""}, {"splits": "\n\n"}])
 def test_another_join_rule_moves_the_lengths(change: dict[str, str], data: Path) -> None:
-    assert moved(anchors.Petrov2023(languages=SMALL, **change), data)
+    assert moved(published.Petrov2023(languages=SMALL, **change), data)
 
 
 def test_an_added_bos_moves_counts_and_ids(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.tokenizers_impl.ranks import RankTokenizer
+    from tokbench.tokenizers_impl.adapters.ranks import RankTokenizer
 
     plain = RankTokenizer.encode_batch
 
@@ -62,43 +61,43 @@ def test_an_added_bos_moves_counts_and_ids(data: Path, monkeypatch: pytest.Monke
         return [[0, *ids] for ids in plain(self, texts)]
 
     monkeypatch.setattr(RankTokenizer, "encode_batch", with_bos)
-    assert len(moved(anchors.Petrov2023(languages=SMALL), data)) == 4
-    assert len(moved(anchors.KnownIds(), data)) == 5
-    assert moved(anchors.FloresOverhead(), data)
+    assert len(moved(published.Petrov2023(languages=SMALL), data)) == 4
+    assert len(moved(published.KnownIds(), data)) == 5
+    assert moved(published.FloresOverhead(), data)
 
 
 def test_a_mean_in_place_of_totals_moves_the_overhead(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    totals = multilingual.pooled_ratio
+    totals = suite.pooled_ratio
 
     def mean_of_ratios(top: Any, bottom: Any, column: str, tallies: Any) -> Any:
         _, interval, n = totals(top, bottom, column, tallies)
         above, below = top.tally.documents[column], bottom.tally.documents[column]
         return float((above / below).mean()), interval, n
 
-    monkeypatch.setattr(multilingual, "pooled_ratio", mean_of_ratios)
-    assert len(moved(anchors.FloresOverhead(), data)) == 6
+    monkeypatch.setattr(suite, "pooled_ratio", mean_of_ratios)
+    assert len(moved(published.FloresOverhead(), data)) == 6
 
 
 def test_missing_data_is_said_and_is_no_success(tmp_path: Path) -> None:
-    outcome = outcome_of("petrov2023", anchors.Petrov2023(), tmp_path)
+    outcome = outcome_of("petrov2023", published.Petrov2023(), tmp_path)
     assert outcome.status == "not checked"
     assert "has no corpora/flores200" in str(outcome.reason)
-    assert anchoring.exit_code([outcome]) == 3
+    assert published.exit_code([outcome]) == 3
 
 
 def test_a_moved_figure_is_shown_with_what_was_published() -> None:
     check = Check(what="German", expected=54.4, measured=55.0, tolerance=0.05)
-    outcome = anchoring.Outcome(
+    outcome = published.Outcome(
         name="x", citation="c", protocol="p", divergences="none", status="moved", checks=(check,)
     )
-    assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in anchoring.render([outcome])
-    assert anchoring.exit_code([outcome]) == 1
+    assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in published.render([outcome])
+    assert published.exit_code([outcome]) == 1
 
 
 def test_ranks_that_merging_does_not_reach(data: Path) -> None:
-    outcome = outcome_of("unreached_ranks", anchors.UnreachedRanks(), data)
+    outcome = outcome_of("unreached_ranks", published.UnreachedRanks(), data)
     measured = {check.what: check.measured for check in outcome.checks}
     assert (measured["Llama 3, unreached"], measured["Llama 3, ranks"]) == (588, 128_000)
     assert outcome.status == "holds"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ConfigError
-from tokbench.bench.runner import RunOutcome, run
+from tokbench.bench.run.runner import RunOutcome, run
 
 ASKING: dict[str, Any] = {
     "witnesses": {"fuzz": 3},

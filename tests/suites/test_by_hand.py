@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.runner import RunOutcome
+from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.view import View
 
 Measure = Callable[..., RunOutcome]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results import Results
-from tokbench.suites.measuring import results_of, values_of
+from tokbench.bench.results.run_folder import Results
+from tokbench.suites.anchors.measuring import results_of, values_of
 
 TEXTS = {
     "eng_Latn": ["one two", "abc", "e"],  # 7 + 3 + 1 bytes

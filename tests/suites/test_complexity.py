@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.loading import TokenizerSource
 from tokbench.bench.plugins import LoadContext
-from tokbench.bench.pool import Loss
-from tokbench.bench.results import Results
-from tokbench.bench.runner import RunOutcome
-from tokbench.suites import complexity
-from tokbench.suites.complexity import Complexity, Probed, ProbeTask, Series, noise_of, timed
-from tokbench.suites.families import FAMILIES, text_of
-from tokbench.suites.growth import Point, fit, resolvable
-from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.run.runner import RunOutcome
+from tokbench.bench.workers.pool import Loss
+from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.suites.complexity import suite
+from tokbench.suites.complexity.families import FAMILIES, text_of
+from tokbench.suites.complexity.growth import Point, fit, resolvable
+from tokbench.suites.complexity.suite import Complexity, Probed, ProbeTask, Series, noise_of, timed
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
 
 Measure = Callable[..., RunOutcome]
 
@@ -234,7 +234,7 @@ def test_a_tokenizer_without_special_tokens_has_no_such_family(measure: Measure)
 
 def test_a_process_that_dies_while_it_loads_is_not_tried_for_every_family() -> None:
     source = TokenizerSource(key="t", plugin=HuggingFace(sample="deepseek"), folder=Path())
-    limits = complexity.Limits()
+    limits = suite.Limits()
     task = ProbeTask(source=source, family="spaces", length=10, calls=1, limits=limits)
     settled = task.lost(Loss(kind="died", place=("load",), reason="gone"))
     assert settled.hopeless == "gone while it was loaded"

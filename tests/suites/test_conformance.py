@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.config import ConfigError, load_config
-from tokbench.bench.conforming import Verdict, exit_code, narrowed, verdicts
+from tokbench.bench.commands.conform import Verdict, exit_code, narrowed, verdicts
+from tokbench.bench.config.schema import ConfigError, load_config
 from tokbench.bench.errors import UsageError
-from tokbench.bench.results import Results
-from tokbench.bench.runner import RunOutcome
-from tokbench.suites.adversarial import adversarial
-from tokbench.suites.comparing import has_lone_surrogate
-from tokbench.suites.fuzz import FuzzText
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.run.runner import RunOutcome
+from tokbench.suites.ids.adversarial import adversarial
+from tokbench.suites.ids.comparing import has_lone_surrogate
+from tokbench.suites.witnesses.fuzz import FuzzText
 
 Measure = Callable[..., RunOutcome]
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tokbench.bench.model import HasPreTokens, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.suites.headroom import Fewest
-from tokbench.suites.measuring import results_of
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.wordpiece import WordPiece
+from tokbench.suites.anchors.measuring import results_of
+from tokbench.suites.headroom.suite import Fewest
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.wordpiece.model import WordPiece
 
 # merging "bc" first keeps "abc" from being "ab" + "c" or from being found at all: "abcd" is
 # a + bc + d for the encoder, and ab + cd with the fewest tokens

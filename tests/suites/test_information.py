@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hand_made import tallies, tally
-from tokbench.bench.contents import Contents
+from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.model import Finding, Measurement, Vocabulary
-from tokbench.suites import entropy
-from tokbench.suites.information import Information
+from tokbench.suites.information import entropy
+from tokbench.suites.information.suite import Information
 
 COUNTS = st.lists(st.integers(1, 500), min_size=1, max_size=60).map(lambda c: np.array(c))
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from hand_made import tallies, tally
-from tokbench.bench.stats import draw_weights, interval_of_resamples
-from tokbench.suites.efficiency import Efficiency
-from tokbench.suites.measuring import results_of
-from tokbench.suites.multilingual import Multilingual
+from tokbench.bench.count.stats import draw_weights, interval_of_resamples
+from tokbench.suites.anchors.measuring import results_of
+from tokbench.suites.efficiency.suite import Efficiency
+from tokbench.suites.multilingual.suite import Multilingual
 
 RATIO = 1.586
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.bench.examine import Trip
-from tokbench.suites.alignment import spots
-from tokbench.suites.loss_classes import Manner, classes_of
+from tokbench.bench.run.probe import Trip
+from tokbench.suites.witnesses.alignment import spots
+from tokbench.suites.witnesses.loss_classes import Manner, classes_of
 
 
 @pytest.mark.parametrize(

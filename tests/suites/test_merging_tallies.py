@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hand_made import tallies
-from tokbench.bench.contents import Contents
-from tokbench.bench.encode import Counter
+from tokbench.bench.commands.which import batch_of
+from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.suite import CountsSuite
+from tokbench.bench.count.tally import Tally, merge
+from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.model import Measurement, Tokenizer
-from tokbench.bench.plugins import CountsSuite
-from tokbench.bench.tally import Tally, merge
-from tokbench.bench.which import batch_of
-from tokbench.suites.efficiency import Efficiency
-from tokbench.suites.fidelity import Fidelity
-from tokbench.suites.information import Information
-from tokbench.suites.measuring import tokenizer_of
-from tokbench.suites.multilingual import Multilingual
+from tokbench.suites.anchors.measuring import tokenizer_of
+from tokbench.suites.efficiency.suite import Efficiency
+from tokbench.suites.fidelity.suite import Fidelity
+from tokbench.suites.information.suite import Information
+from tokbench.suites.multilingual.suite import Multilingual
 
 TEXTS = st.lists(
     st.text(alphabet="ab é한\u0301\n🏳👩\u200d", min_size=1, max_size=12), min_size=1, max_size=12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.bench.metric_pages import all_metrics, pages
+from tokbench.bench.commands.metric_pages import all_metrics, pages
 from tokbench.bench.model import MetricSpec
 
 BUILT_IN = {f"{suite}/{spec.name}": spec for suite, spec in all_metrics()}

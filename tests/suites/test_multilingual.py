@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from hand_made import tallies, tally
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import CellKey, Tally
 from tokbench.bench.model import Finding, Measurement
-from tokbench.bench.tally import CellKey, Tallies, Tally
-from tokbench.suites.multilingual import Multilingual
+from tokbench.suites.multilingual.suite import Multilingual
 
 PIVOT = [10, 20, 30]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from byte_tokenizer import Ask
-from tokbench.bench.examine import batch_of
-from tokbench.suites.code_probes import _levels, covered, part_cuts
-from tokbench.suites.pieces import cut
-from tokbench.suites.probe_texts import numbers
-from tokbench.suites.probes import _numbers
+from tokbench.bench.run.probe import batch_of
+from tokbench.suites.probes.code import _levels, covered, part_cuts
+from tokbench.suites.probes.pieces import cut
+from tokbench.suites.probes.suite import _numbers
+from tokbench.suites.probes.texts import numbers
 
 
 def test_bytes_cut_a_number_at_every_digit(ask: Ask) -> None:

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.examine import Subject
 from tokbench.bench.model import HasMerging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.bench.results import Results
-from tokbench.bench.runner import run
-from tokbench.suites.loss_classes import Manner, classes_of
-from tokbench.suites.merging import not_reached
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.run.probe import Subject
+from tokbench.bench.run.runner import run
+from tokbench.suites.vocabulary.merging import not_reached
+from tokbench.suites.witnesses.loss_classes import Manner, classes_of
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 Measure = Callable[..., Results]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.suites.shrink import shrink
+from tokbench.suites.witnesses.shrink import shrink
 
 
 def test_a_cause_of_two_characters_far_apart_is_found() -> None:

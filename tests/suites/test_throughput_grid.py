@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.cases import Case, Grid
-from tokbench.bench.timing import Contest
-from tokbench.suites.throughput import Throughput
+from tokbench.bench.timing.cases import Case, Grid
+from tokbench.bench.timing.contest import Contest
+from tokbench.suites.throughput.suite import Throughput
 
 TEXTS = {
     ("web", "en"): [f"english {n} " + "x" * n for n in range(60)],

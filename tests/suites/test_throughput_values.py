@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.cases import Case, Grid
 from tokbench.bench.model import Measurement
-from tokbench.bench.timing import Contest, Failure, Sample, Timed
-from tokbench.suites.throughput_values import values
+from tokbench.bench.timing.cases import Case, Grid
+from tokbench.bench.timing.contest import Contest, Failure, Sample, Timed
+from tokbench.suites.throughput.values import values
 
 CASE = Case(corpus="web", phase="encode", blocks=(("a" * 500_000, "é" * 250_000),))
 GRID = Grid(cases=[CASE], rounds=9, warm_ups=1)

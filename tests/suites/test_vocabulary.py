@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byte_tokenizer import Ask
-from tokbench.bench.contents import Contents
-from tokbench.bench.examine import Subject
+from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.model import Merging, Vocabulary
-from tokbench.suites import composition, merging, reachability
-from tokbench.suites.overlap import Entries, entries, overlap
+from tokbench.bench.run.probe import Subject
+from tokbench.suites.vocabulary import composition, merging, reachability
+from tokbench.suites.vocabulary.overlap import Entries, entries, overlap
 
 
 def entries_of(vocabulary: Vocabulary) -> Entries:

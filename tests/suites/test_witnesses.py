@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 from byte_tokenizer import Ask
-from tokbench.suites.fuzz import CATEGORIES, fuzz
-from tokbench.suites.loss_classes import Manner, classes_of, losses
-from tokbench.suites.witnesses import Ledger
+from tokbench.suites.witnesses.fuzz import CATEGORIES, fuzz
+from tokbench.suites.witnesses.loss_classes import Manner, classes_of, losses
+from tokbench.suites.witnesses.suite import Ledger
 
 
 def witnesses(ask: Ask, texts: list[str], **options: object) -> dict[str, str]:

@@ -10,10 +10,8 @@ import pytest
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl import byte_bpe_formats as formats
-from tokbench.tokenizers_impl.byte_bpe import (
-    ByteBPE,
-    ByteBPETokenizer,
+from tokbench.tokenizers_impl.byte_bpe import formats
+from tokbench.tokenizers_impl.byte_bpe.model import (
     BytePairModel,
     apply_merges,
     decode_bytes,
@@ -22,7 +20,8 @@ from tokbench.tokenizers_impl.byte_bpe import (
     minbpe_example,
     replay_merges,
 )
-from tokbench.tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE, ByteBPETokenizer
+from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces, fast_merges
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.bench.errors import TokenizerError
-from tokbench.tokenizers_impl import byte_bpe_fast, byte_bpe_pieces, byte_bpe_seams
-from tokbench.tokenizers_impl.byte_bpe import BytePairModel, encode, replay_merges
-from tokbench.tokenizers_impl.byte_bpe_fast import FastEncoder
-from tokbench.tokenizers_impl.byte_bpe_formats import model_from_ranks, ranks_of
-from tokbench.tokenizers_impl.byte_bpe_trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.byte_bpe import fast, pieces, seams
+from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
+from tokbench.tokenizers_impl.byte_bpe.formats import model_from_ranks, ranks_of
+from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode, replay_merges
+from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces, fast_merges
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (
@@ -37,7 +37,7 @@ MODELS["shortcut"] = model_from_ranks(
 
 @pytest.fixture(autouse=True)
 def _always_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_bpe_fast, "_FEW_CHARACTERS", 0)
+    monkeypatch.setattr(fast, "_FEW_CHARACTERS", 0)
 
 
 def ids_of(encoder: FastEncoder, texts: list[str]) -> list[list[int]]:
@@ -66,7 +66,7 @@ def test_it_gives_the_ids_of_the_readable_encoder_for_any_text(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_short_batches_give_the_same_ids(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_bpe_fast, "_FEW_CHARACTERS", 1 << 30)
+    monkeypatch.setattr(fast, "_FEW_CHARACTERS", 1 << 30)
     encoder = FastEncoder(MODELS[name], max_known=10)
     for text in (TEXT, TEXT[::-1], "thth thth", ""):
         assert ids_of(encoder, [text]) == [encode(MODELS[name], text)]
@@ -75,10 +75,10 @@ def test_short_batches_give_the_same_ids(name: str, monkeypatch: pytest.MonkeyPa
 def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash that is always the same, everything is slower and nothing is different."""
 
-    def constant(low: byte_bpe_pieces.Words, high: byte_bpe_pieces.Words) -> byte_bpe_pieces.Words:
+    def constant(low: pieces.Words, high: pieces.Words) -> pieces.Words:
         return np.zeros_like(low)
 
-    monkeypatch.setattr(byte_bpe_pieces, "mixed", constant)
+    monkeypatch.setattr(pieces, "mixed", constant)
     for model in MODELS.values():
         encoder = FastEncoder(model)
         for texts in ([TEXT[:200], TEXT[80:230][::-1]], [TEXT[40:240]]):
@@ -86,10 +86,10 @@ def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_seams_that_hash_alike_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always(self: object, words: byte_bpe_pieces.Words) -> byte_bpe_pieces.Bools:
+    def always(self: object, words: pieces.Words) -> pieces.Bools:
         return np.ones(len(words), np.bool_)
 
-    monkeypatch.setattr(byte_bpe_seams._HashSet, "may_hold", always)
+    monkeypatch.setattr(seams._HashSet, "may_hold", always)
     for model in MODELS.values():
         assert ids_of(FastEncoder(model), [TEXT]) == [encode(model, TEXT)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.tokenizers_impl.byte_bpe_trainer import textbook_merges
+from tokbench.tokenizers_impl.byte_bpe.trainer import textbook_merges
 
 PAGE = Path(__file__).parents[2] / "docs" / "algorithms" / "byte_bpe.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the docs are not in this checkout")

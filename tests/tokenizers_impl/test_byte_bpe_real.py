@@ -15,11 +15,11 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokbench.tokenizers_impl import byte_bpe_fast
-from tokbench.tokenizers_impl.byte_bpe import BytePairModel, encode
-from tokbench.tokenizers_impl.byte_bpe_fast import FastEncoder
-from tokbench.tokenizers_impl.byte_bpe_formats import load_model, model_from_ranks
-from tokbench.tokenizers_impl.byte_bpe_trainer import (
+from tokbench.tokenizers_impl.byte_bpe import fast
+from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
+from tokbench.tokenizers_impl.byte_bpe.formats import load_model, model_from_ranks
+from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode
+from tokbench.tokenizers_impl.byte_bpe.trainer import (
     build_model,
     count_pieces,
     fast_merges,
@@ -63,7 +63,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[tuple[Any, BytePairModel, F
         theirs = tiktoken_encoding(request.param)
         ranks = theirs._mergeable_ranks
         model = model_from_ranks(ranks, rule=from_pattern(theirs._pat_str))
-        patch.setattr(byte_bpe_fast, "_FEW_CHARACTERS", 0)
+        patch.setattr(fast, "_FEW_CHARACTERS", 0)
         yield theirs, model, FastEncoder(model)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import TokenizerPlugin
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 Load = Callable[[TokenizerPlugin], Tokenizer]
 Texts = Callable[[str], list[str]]

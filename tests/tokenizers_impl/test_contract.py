@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import HasMerging, HasOffsets, HasPreTokens, Ids, Tokenizer
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.characters import Characters
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.samples import SAMPLES, is_installed
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
-from tokbench.tokenizers_impl.utf8_bytes import Utf8Bytes
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.samples import SAMPLES, is_installed
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.baselines.characters import Characters
+from tokbench.tokenizers_impl.baselines.utf8_bytes import Utf8Bytes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ LOAD = """
 from pathlib import Path
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
 try:
     HuggingFace(hub="someone/something").load(LoadContext(folder=Path()))
 except TokenizerError as error:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokbench.bench.count.incremental import IncrementalDecoder, decode_stream
 from tokbench.bench.errors import TokenizerError
-from tokbench.bench.incremental import IncrementalDecoder, decode_stream
-from tokbench.tokenizers_impl.byte_bpe import ByteBPETokenizer, minbpe_example
+from tokbench.tokenizers_impl.byte_bpe.model import minbpe_example
+from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPETokenizer
 
 BYTES = [bytes([b]) for b in range(256)]
 

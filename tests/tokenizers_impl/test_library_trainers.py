@@ -14,12 +14,15 @@ import tokenizers
 
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import TrainerPlugin
-from tokbench.tokenizers_impl.huggingface_trainer import (
+from tokbench.tokenizers_impl.adapters.huggingface_trainer import (
     TokenizersBPE,
     TokenizersUnigram,
     TokenizersWordPiece,
 )
-from tokbench.tokenizers_impl.sentencepiece_trainer import SentencePieceBPE, SentencePieceUnigram
+from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import (
+    SentencePieceBPE,
+    SentencePieceUnigram,
+)
 
 ALL: list[type[TrainerPlugin]] = [
     TokenizersBPE,
@@ -162,7 +165,7 @@ TRAIN_AND_HASH = """
 import sys, tempfile
 from pathlib import Path
 from tests_corpus import corpus
-from tokbench.tokenizers_impl import huggingface_trainer, sentencepiece_trainer
+from tokbench.tokenizers_impl.adapters import huggingface_trainer, sentencepiece_trainer
 for module in (huggingface_trainer, sentencepiece_trainer):
     for name in ("TokenizersBPE", "TokenizersWordPiece", "SentencePieceBPE", "SentencePieceUnigram"):
         if kind := getattr(module, name, None):

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.tekken import Tekken
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.adapters.tekken import Tekken
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 SINGLES = b"".join(base64.b64encode(bytes([b])) + b" %d\n" % b for b in range(256))
 

@@ -18,11 +18,11 @@ import pytest
 
 from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.huggingface import HuggingFace
-from tokbench.tokenizers_impl.samples import SAMPLES, is_installed
-from tokbench.tokenizers_impl.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.tekken import Tekken
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
+from tokbench.tokenizers_impl.adapters.samples import SAMPLES, is_installed
+from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
+from tokbench.tokenizers_impl.adapters.tekken import Tekken
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 STEP = 1 if os.environ.get("TOKBENCH_FULL") else 11
 

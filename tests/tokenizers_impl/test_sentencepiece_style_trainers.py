@@ -20,20 +20,21 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TokenizerError, TrainingError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl import sentencepiece_bpe, unigram
 from tokbench.tokenizers_impl.joins import learned_joins, recounted_joins
-from tokbench.tokenizers_impl.sentencepiece_bpe import (
+from tokbench.tokenizers_impl.sentencepiece import bpe
+from tokbench.tokenizers_impl.sentencepiece.bpe import (
     SentencePieceBPE,
     SentencePieceBPETokenizer,
     merged_by_rank,
     merged_with_heap,
 )
-from tokbench.tokenizers_impl.sentencepiece_bpe_trainer import SentencePieceBPETrainer
-from tokbench.tokenizers_impl.sentencepiece_files import unigram_model
-from tokbench.tokenizers_impl.sentencepiece_words import SentencePieceStyleTrainer
-from tokbench.tokenizers_impl.unigram import Unigram, UnigramTokenizer
-from tokbench.tokenizers_impl.unigram_seeds import find_seeds
-from tokbench.tokenizers_impl.unigram_trainer import UnigramTrainer, train_pieces
+from tokbench.tokenizers_impl.sentencepiece.bpe_trainer import SentencePieceBPETrainer
+from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
+from tokbench.tokenizers_impl.unigram import model
+from tokbench.tokenizers_impl.unigram.files import unigram_model
+from tokbench.tokenizers_impl.unigram.model import Unigram, UnigramTokenizer
+from tokbench.tokenizers_impl.unigram.seeds import find_seeds
+from tokbench.tokenizers_impl.unigram.trainer import UnigramTrainer, train_pieces
 
 TEXTS = [
     "The river runs under the little stone house; the bird is over the river.",
@@ -176,7 +177,7 @@ def test_a_tokenizer_json_given_to_us_is_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match=r"it is a tokenizer\.json for type huggingface"):
         Unigram(file="tokenizer.json").load(LoadContext(folder=tmp_path))
     with pytest.raises(TokenizerError, match=r"not 'tokbench.sentencepiece_bpe.1'"):
-        sentencepiece_bpe.from_json((tmp_path / "unigram.json").read_text("utf-8"), tmp_path)
+        bpe.from_json((tmp_path / "unigram.json").read_text("utf-8"), tmp_path)
 
 
 def test_a_model_without_protobuf_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,4 +264,4 @@ def test_characters_stay_whatever_is_pruned() -> None:
     pieces = train_pieces({"▁abcdefgh": 1, "▁hug": 50}, n_pieces=12)
     assert {p for p, _ in pieces} >= set("▁abcdefghu")
     assert len(pieces) == 12
-    assert unigram.best_cut("▁hug", dict(pieces), unknown_score=-99.0) == [(0, 4)]
+    assert model.best_cut("▁hug", dict(pieces), unknown_score=-99.0) == [(0, 4)]

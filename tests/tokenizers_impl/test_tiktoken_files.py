@@ -10,8 +10,8 @@ import pytest
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl import samples, tiktoken_files
-from tokbench.tokenizers_impl.tiktoken_encoding import Tiktoken
+from tokbench.tokenizers_impl.adapters import samples, tiktoken_files
+from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 CL100K = tiktoken_files.BLOBS["cl100k_base"][0]
 

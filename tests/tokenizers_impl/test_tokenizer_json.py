@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tokbench.tokenizers_impl import byte_alphabet, tokenizer_json
-from tokbench.tokenizers_impl.huggingface import build
+from tokbench.tokenizers_impl import byte_alphabet
+from tokbench.tokenizers_impl.adapters import tokenizer_json
+from tokbench.tokenizers_impl.adapters.huggingface import build
 
 ALPHABET = {character: i for i, character in enumerate(byte_alphabet.BYTE_OF)}
 BYTE_PIECES = {f"<0x{b:02X}>": b for b in range(256)}

@@ -10,7 +10,7 @@ import pytest
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.transformers_auto import Transformers
+from tokbench.tokenizers_impl.adapters.transformers_auto import Transformers
 
 transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.sentencepiece_text import TextOptions, byte_piece, marked
-from tokbench.tokenizers_impl.unigram import Unigram, UnigramTokenizer, to_json
-from tokbench.tokenizers_impl.unigram_cuts import Cut, best_cut, n_best_cuts, sampled_cut
+from tokbench.tokenizers_impl.sentencepiece.text import TextOptions, byte_piece, marked
+from tokbench.tokenizers_impl.unigram.cuts import Cut, best_cut, n_best_cuts, sampled_cut
+from tokbench.tokenizers_impl.unigram.model import Unigram, UnigramTokenizer, to_json
 
 SCORES = {"▁": -3.0, "▁a": -2.5, "a": -2.0, "b": -2.25, "ab": -4.0, "aab": -6.5, "ba": -4.5}
 PIECES = [("<unk>", 0.0), *SCORES.items()]

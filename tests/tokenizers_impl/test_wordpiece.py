@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.bert_characters import BertOptions, split_character
-from tokbench.tokenizers_impl.wordpiece import (
+from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, split_character
+from tokbench.tokenizers_impl.wordpiece.model import (
     WordPiece,
     WordPieceTokenizer,
     from_json,

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.joins import Rule, learned_joins, recounted_joins
-from tokbench.tokenizers_impl.wordpiece import WordPiece
-from tokbench.tokenizers_impl.wordpiece_trainer import CONTINUED, WordPieceTrainer, train_vocabulary
+from tokbench.tokenizers_impl.wordpiece.model import WordPiece
+from tokbench.tokenizers_impl.wordpiece.trainer import CONTINUED, WordPieceTrainer, train_vocabulary
 
 WORDS = {"lower": 5, "lowest": 2, "newest": 6}
 TEXTS = [
@@ -60,7 +60,7 @@ def test_counts_kept_up_to_date_equal_counting_anew(
 
 
 def test_real_words_equal_counting_anew(corpus_texts: object) -> None:
-    from tokbench.tokenizers_impl.bert_characters import BertOptions, count_words
+    from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, count_words
 
     texts = corpus_texts("flores200", "deu_Latn", 150)  # type: ignore[operator]
     words = count_words(texts, BertOptions(lowercase=True))
@@ -81,7 +81,7 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
 def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from tokbench.tokenizers_impl.wordpiece_trainer import WordPieceTrainer
+from tokbench.tokenizers_impl.wordpiece.model.trainer import WordPieceTrainer
 model = WordPieceTrainer(vocab_size=120, min_frequency=2).train({TEXTS!r}, Path({str(tmp_path)!r}))
 print(model.facts["model_sha256"])
 """

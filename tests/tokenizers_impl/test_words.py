@@ -9,7 +9,7 @@ import pytest
 from tokbench.bench.errors import TokenizerError, TrainingError
 from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.words import Words, WordsTokenizer, WordsTrainer
+from tokbench.tokenizers_impl.baselines.words import Words, WordsTokenizer, WordsTrainer
 
 TEXTS = ["the cat saw the dog.", "the dog ran!"]
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from tokbench.bench.examine import Examination
 from tokbench.bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
-from tokbench.bench.plugins import LoadContext, TokenizerPlugin, TokenizerSuite, find
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
+from tokbench.bench.run.probe import Examination
+from tokbench.bench.run.suite import TokenizerSuite
 
 
 class PanicException(BaseException):

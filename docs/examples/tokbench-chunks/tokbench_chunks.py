@@ -11,10 +11,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from tokbench.bench.count.suite import CountsSuite
+from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.model import Finding, Fingerprint, Ids, Measurement, MetricSpec, Vocabulary
-from tokbench.bench.plugins import CountsSuite, LoadContext, ReportPlugin, TokenizerPlugin
-from tokbench.bench.results import Results
-from tokbench.bench.tally import Tallies
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.results.run_folder import Results
 
 
 class Chunks(TokenizerPlugin):

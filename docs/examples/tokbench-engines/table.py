@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tokbench.bench.conforming import verdicts
+from tokbench.bench.commands.conform import verdicts
 from tokbench.bench.markup import markdown_table
-from tokbench.bench.results import Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
 
 R50K = "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4"
 CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench import runner
-from tokbench.bench.config import load_config
+from tokbench.bench.config.schema import load_config
 from tokbench.bench.console import Progress
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.executors import executor
-from tokbench.bench.results import Results
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.run import runner
+from tokbench.bench.workers.executors import executor
 
 TEXTS = {"en": ["the cat", "the mat"], "de": ["der hut"]}
 MERGES = ("th", "the", "at")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tokbench.bench import ab
 from tokbench.bench.cli import main
+from tokbench.bench.compare import two_environments
 from tokbench.bench.errors import UsageError
 
 
@@ -42,15 +42,15 @@ def test_two_environments_with_the_same_libraries_give_the_same(
 
 
 def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
-    nowhere = ab.Environment(python=tmp_path / "python", output=tmp_path)
+    nowhere = two_environments.Environment(python=tmp_path / "python", output=tmp_path)
     with pytest.raises(UsageError, match="cannot be started"):
-        ab.run_in(nowhere, "quick", (), say=lambda text: None)
+        two_environments.run_in(nowhere, "quick", (), say=lambda text: None)
 
 
 def test_an_environment_without_tokbench_says_how_to_install_it(tmp_path: Path) -> None:
     bare = tmp_path / "python"
     bare.write_text("#!/bin/sh\necho 'ModuleNotFoundError: bench' >&2\nexit 1\n", encoding="utf-8")
     bare.chmod(0o755)
-    environment = ab.Environment(python=bare, output=tmp_path)
+    environment = two_environments.Environment(python=bare, output=tmp_path)
     with pytest.raises(UsageError, match="-m pip install tokbench"):
-        ab.run_in(environment, "quick", (), say=lambda text: None)
+        two_environments.run_in(environment, "quick", (), say=lambda text: None)

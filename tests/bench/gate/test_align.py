@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.bench.align import Alignment, Change, Side, align
+from tokbench.bench.compare.align import Alignment, Change, Side, align
 
 PIECES = [b"a", b"b", b" ", b"ab", b"ba", b" a", b" ab", b"aba", None]
 UNKNOWN = 8

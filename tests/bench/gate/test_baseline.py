@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.bench import baseline
-from tokbench.bench.compare import compare
+from tokbench.bench.compare import baseline
+from tokbench.bench.compare.comparison import compare
+from tokbench.bench.compare.sides import load_side
+from tokbench.bench.compare.snapshot import Key, Snapshot, snapshot_of
+from tokbench.bench.config.gate import Gate
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.gate import Gate
-from tokbench.bench.results import Results
-from tokbench.bench.sides import load_side
-from tokbench.bench.snapshot import Key, Snapshot, snapshot_of
+from tokbench.bench.results.run_folder import Results
 
 MeasureBpe = Callable[..., Results]
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.bench.compare import Comparison, compare
-from tokbench.bench.gate import Gate, Rule
-from tokbench.bench.snapshot import (
+from tokbench.bench.compare.comparison import Comparison, compare
+from tokbench.bench.compare.snapshot import (
     Key,
     MetricFacts,
     SliceFacts,
@@ -22,8 +21,9 @@ from tokbench.bench.snapshot import (
     Value,
     metric_facts,
 )
-from tokbench.bench.tally import CellKey
-from tokbench.bench.verdicts import OUTCOMES
+from tokbench.bench.compare.verdicts import OUTCOMES
+from tokbench.bench.config.gate import Gate, Rule
+from tokbench.bench.count.tally import CellKey
 
 METRICS: dict[str, MetricFacts] = metric_facts(
     [("tokens", "tokens", "lower"), ("bytes_per_token", "bytes/token", "higher")]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.compare import Comparison
-from tokbench.bench.explain import BY, Explanation
-from tokbench.bench.gate import Gate
-from tokbench.bench.results import Results, load_results
-from tokbench.bench.sides import compare_sides, load_side, side_of
+from tokbench.bench.compare.comparison import Comparison
+from tokbench.bench.compare.explain import BY
+from tokbench.bench.compare.explanation import Explanation
+from tokbench.bench.compare.sides import compare_sides, load_side, side_of
+from tokbench.bench.config.gate import Gate
+from tokbench.bench.results.run_folder import Results, load_results
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")

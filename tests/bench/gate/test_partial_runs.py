@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.compare import Comparison
-from tokbench.bench.gate import Gate
-from tokbench.bench.results import Results
-from tokbench.bench.sides import compare_sides, side_of
+from tokbench.bench.compare.comparison import Comparison
+from tokbench.bench.compare.sides import compare_sides, side_of
+from tokbench.bench.config.gate import Gate
+from tokbench.bench.results.run_folder import Results
 
 FILES = {"en.jsonl": ["fine", "boom", "fine too"], "de.jsonl": ["gut"]}
 

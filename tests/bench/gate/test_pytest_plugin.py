@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.bench import baseline
-from tokbench.bench.results import Results
+from tokbench.bench.compare import baseline
+from tokbench.bench.results.run_folder import Results
 
 MeasureBpe = Callable[..., Results]
 
@@ -30,7 +30,7 @@ def run_pytest(config: Path, *arguments: str) -> subprocess.CompletedProcess[str
         "-m",
         "pytest",
         "-p",
-        "tokbench.bench.pytest_plugin",
+        "tokbench.bench.compare.pytest_plugin",
         "-p",
         "no:cacheprovider",
     ]

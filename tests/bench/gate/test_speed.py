@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from tokbench.bench import bare_pair
-from tokbench.bench.bare_pair import BarePair, BareWorker, Library, write_texts
-from tokbench.bench.bare_worker import digest_of_ids
-from tokbench.bench.cases import Case
 from tokbench.bench.cli import main
 from tokbench.bench.errors import TokbenchError, UsageError
-from tokbench.bench.race import Lap, Race, Rules, Workload, race, ratios_of
+from tokbench.bench.speed import interpreters
+from tokbench.bench.speed.interpreters import BarePair, BareWorker, Library, write_texts
+from tokbench.bench.timing.cases import Case
+from tokbench.bench.timing.race import Lap, Race, Rules, Workload, race, ratios_of
+from tokbench.bench.timing.standalone_worker import digest_of_ids
 
 CASES = [
     Case(corpus="web", phase="encode", blocks=(("one two", "three", "four"),)),
@@ -256,12 +256,12 @@ def test_a_worker_that_says_nothing_is_ended(
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     silent.chmod(0o755)
-    monkeypatch.setattr(bare_pair, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr(interpreters, "LOAD_SECONDS", 0.2)
     with pytest.raises(TokbenchError, match="its worker said nothing for 0.2 s"):
         BareWorker(Library(python=silent, spec={}), texts)
 
 
 def test_the_worker_needs_nothing_of_tokbench() -> None:
-    source = Path(bare_pair.bare_worker.__file__).read_text(encoding="utf-8")
+    source = Path(interpreters.bare_worker.__file__).read_text(encoding="utf-8")
     assert "from bench" not in source
     assert "import bench" not in source

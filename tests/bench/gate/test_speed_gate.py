@@ -7,14 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from tokbench.bench.speed_gate import (
-    Measure,
-    Outcome,
-    SpeedLimits,
-    SpeedVerdict,
-    decide,
-    exit_code,
-)
+from tokbench.bench.config.gate import SpeedLimits
+from tokbench.bench.speed.verdict import Measure, Outcome, SpeedVerdict, decide, exit_code
 
 LIMITS = SpeedLimits()
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tokbench.bench.compare import Comparison
-from tokbench.bench.gate import Gate
-from tokbench.bench.results import Results
-from tokbench.bench.sides import compare_sides, side_of
+from tokbench.bench.compare.comparison import Comparison
+from tokbench.bench.compare.sides import compare_sides, side_of
+from tokbench.bench.config.gate import Gate
+from tokbench.bench.results.run_folder import Results
 
 
 def config(data: Path, trainer: str = "tokenizers_wordpiece") -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.gate import Gate, Rule
-from tokbench.bench.snapshot import Key, Value
-from tokbench.bench.verdicts import Outcome, Verdict, exit_code, judge, with_effects
+from tokbench.bench.compare.snapshot import Key, Value
+from tokbench.bench.compare.verdicts import Outcome, Verdict, exit_code, judge, with_effects
+from tokbench.bench.config.gate import Gate, Rule
 
 STRICT = Gate().settings(metric="any")
 

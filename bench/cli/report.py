@@ -1,0 +1,85 @@
+"""Commands on finished runs and published figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokbench.bench.cli.shared import AS_JSON
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
+@click.option("--metric", "metrics", multiple=True, help="For several runs: only these metrics.")
+@click.option("--output", type=click.Path(path_type=Path), help="For several runs: write there.")
+@click.option(
+    "--options",
+    type=click.Path(path_type=Path),
+    help="YAML file with the report's options, such as the prices of a cost report.",
+)
+def report(
+    runs: tuple[Path, ...],
+    name: str,
+    metrics: tuple[str, ...],
+    output: Path | None,
+    options: Path | None,
+) -> None:
+    """Write the report of a run again, from its Parquet alone; of several, print their history."""
+    from tokbench.bench import plugins
+    from tokbench.bench.config.schema import load_options
+    from tokbench.bench.console import result
+    from tokbench.bench.files import write_whole
+    from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
+    from tokbench.bench.results.run_folder import load_results
+
+    if len(runs) > 1:
+        history = plugins.find(HistoryPlugin, name)()
+        _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
+        return
+    kind = plugins.find(ReportPlugin, name)
+    plugin = kind() if options is None else load_options(options, kind)
+    for file, text in plugin.render(load_results(runs[0])).items():
+        write_whole(runs[0] / file, text)
+        result(str(runs[0] / file))
+
+
+def _deliver(files: Mapping[str, str], output: Path | None) -> None:
+    """Print files, or write them into a folder and print where they are."""
+    from tokbench.bench.console import result
+    from tokbench.bench.files import write_whole
+
+    for file, text in files.items():
+        if output is None:
+            result(text)
+        else:
+            write_whole(output / file, text)
+            result(str(output / file))
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder with the corpora, tokenizers and tables that the figures come from.",
+)
+@AS_JSON
+def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
+    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
+    from tokbench.bench.commands import anchors
+    from tokbench.bench.console import message, result, result_json
+
+    outcomes = anchors.run(names, data, progress=message)
+    if as_json:
+        result_json([outcome.to_json() for outcome in outcomes])
+    else:
+        result(anchors.render(outcomes))
+    sys.exit(anchors.exit_code(outcomes))

@@ -1,0 +1,222 @@
+"""Commands that measure what a config asks for, and those that check one beforehand."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
+
+
+@click.command()
+@CONFIG
+@SET
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that gets the run folder.",
+)
+@click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one is there.")
+@click.option(
+    "--rerun",
+    type=click.Choice(["missing", "failed", "all"]),
+    help="Take up the last run of the same plan again, and count this of it anew.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=0),
+    help="Worker processes; 0 counts in this one, unguarded.  [default: one per CPU, at most 4]",
+)
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+def run(
+    config: str,
+    overrides: tuple[str, ...],
+    output: Path,
+    new: bool,
+    rerun: Literal["missing", "failed", "all"] | None,
+    jobs: int | None,
+    offline: bool,
+    quiet: bool,
+) -> None:
+    """Measure what CONFIG (a file, or the name of a ready config) asks for."""
+    # Threads that wait for work burn CPU time, and no product here is large enough to need them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's own pool takes huge pages, which the system has to clear, for tables of a few MB.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    from tokbench.bench.environment import Stopwatch
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    watch = Stopwatch()
+    watch.start_of_process()
+    with watch.section("imports"):
+        import pandas  # noqa: F401 - pyarrow imports both at its first array
+        import pyarrow.pandas_compat  # noqa: F401
+
+        from tokbench.bench.console import Progress, message, result
+        from tokbench.bench.run import runner
+        from tokbench.bench.workers.executors import executor, interruptible
+
+        loaded = load(config, overrides)
+    with interruptible(), Progress(quiet=quiet) as progress, executor(jobs, progress) as workers:
+        outcome = runner.run(
+            loaded,
+            output=output,
+            progress=progress,
+            watch=watch,
+            new=new,
+            rerun=rerun,
+            executor=workers,
+        )
+    for text in runner.render_reports(["summary"], outcome.results).values():
+        result(text)
+    for problem in outcome.problems:
+        message(problem)
+    sys.exit(outcome.exit_code)
+
+
+@click.command()
+@CONFIG
+@SET
+@click.option(
+    "--engine", "engines", multiple=True, help="A tokenizer to check; may be given again."
+)
+@click.option("--reference", help="The tokenizer whose ids are right.  [default: the config's]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Keep the run folder, with all witnesses, there.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes.")
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+@AS_JSON
+def conform(
+    config: str,
+    overrides: tuple[str, ...],
+    engines: tuple[str, ...],
+    reference: str | None,
+    output: Path | None,
+    jobs: int | None,
+    offline: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compare engines of CONFIG with a reference, id by id, before their speed is believed.
+
+    On the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact except where
+    the config allows it; 1 wrong; 3 not compared, such as a vocabulary of another size.
+    """
+    from tempfile import TemporaryDirectory
+
+    from tokbench.bench.commands import conform
+    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.environment import Stopwatch
+    from tokbench.bench.run import runner
+    from tokbench.bench.workers.executors import executor, interruptible
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    asked = conform.narrowed(load(config, overrides), engines, reference)
+    with (
+        TemporaryDirectory(prefix="tokbench-conform-") as folder,
+        interruptible(),
+        Progress(quiet=quiet) as progress,
+        executor(jobs, progress) as workers,
+    ):
+        outcome = runner.run(
+            asked,
+            output=output or Path(folder),
+            progress=progress,
+            watch=Stopwatch(),
+            executor=workers,
+        )
+        found = conform.verdicts(outcome.results)
+    if as_json:
+        result_json(conform.to_json(found))
+    else:
+        result(conform.render(found))
+    for problem in outcome.problems:
+        message(problem)
+    sys.exit(conform.exit_code(found))
+
+
+@click.command()
+@CONFIG
+@SET
+@AS_JSON
+def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Show the cells that CONFIG asks for, and do nothing."""
+    from tokbench.bench.console import result, result_json
+    from tokbench.bench.run.plan import make_plan
+
+    made = make_plan(load(config, overrides))
+    if as_json:
+        result_json(
+            {"name": made.name, "plan": made.sha256, "cells": [c._asdict() for c in made.cells]}
+        )
+        return
+    result(made.describe())
+
+
+@click.command()
+@CONFIG
+@SET
+@OFFLINE
+def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
+    """Check CONFIG without reading a corpus or loading a tokenizer.
+
+    The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
+    run can load; 3 for one that the Hub refuses now.
+    """
+    from tokbench.bench.commands.pin import unpinned
+    from tokbench.bench.commands.validate import problems
+    from tokbench.bench.console import message, result
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    loaded = load(config, overrides)
+    for one in unpinned(loaded):
+        message(f"warning: {one}")
+    found = list(problems(loaded))
+    for problem in found:
+        message(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
+    kinds = {problem.kind for problem in found}
+    if kinds <= {"unknown"}:
+        result(f"{loaded.path}: fine")
+    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds else 0)
+
+
+@click.command()
+@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def pin(config: Path) -> None:
+    """Write the commits that Hub revisions are today into CONFIG, keeping its comments."""
+    from tokbench.bench.commands.pin import pin as pin_config
+    from tokbench.bench.console import message, result
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub()
+    pinned = pin_config(load(str(config), ()), config)
+    for place, commit in pinned.commits.items():
+        result(f"{place}: {commit}")
+    for problem in pinned.problems:
+        message(problem)
+    if not pinned.commits and not pinned.problems:
+        message("nothing to pin: every revision is a commit")
+    sys.exit(3 if pinned.problems else 0)
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON schema of configs, for editors."""
+    from tokbench.bench.commands.listing import config_schema
+    from tokbench.bench.console import result_json
+
+    result_json(config_schema())

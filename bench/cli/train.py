@@ -1,0 +1,159 @@
+"""`tokbench train`: models from a config, without a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
+
+if TYPE_CHECKING:
+    from tokbench.bench.config.schema import Config
+
+
+@click.command()
+@CONFIG
+@SET
+@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Write the files of each model to OUTPUT/KEY."
+)
+@click.option("--trace", is_flag=True, help="Print each merge as it happens, with count and bytes.")
+@click.option(
+    "--match", metavar="KEY", help="Find the smallest vocabulary that comes near this tokenizer."
+)
+@click.option("--within", default="10%", show_default=True, help="How near, in bytes per token.")
+@click.option("--on", "corpus", help="On this corpus.  [default: what is trained on]")
+@click.option("--differences", is_flag=True, help="Tell how the vocabularies of two differ.")
+@click.option(
+    "--segmentation",
+    type=click.Path(path_type=Path),
+    help="With --differences: words in parts, such as `un happi ness`, one a line.",
+)
+@OFFLINE
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+@AS_JSON
+def train(
+    config: str,
+    overrides: tuple[str, ...],
+    wanted: tuple[str, ...],
+    output: Path | None,
+    trace: bool,
+    match: str | None,
+    within: str,
+    corpus: str | None,
+    differences: bool,
+    segmentation: Path | None,
+    offline: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train the tokenizers that CONFIG has a `train:` block for, and tell what came out.
+
+    With --match, sizes up to the block's own are searched for the smallest that is near enough;
+    exit code 1 where none is.
+    """
+    from tokbench.bench.commands import train as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.workers.executors import interruptible
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    if trace + as_json > 1 or (match is not None) + differences + trace > 1:
+        raise click.UsageError(
+            "give one of --trace, --json; and of --match, --differences, --trace"
+        )
+    if segmentation is not None and not differences:
+        raise click.UsageError("--segmentation is for --differences")
+    set_up_hub(offline=offline)
+    loaded = load(config, overrides)
+    if match is not None:
+        _match(loaded, wanted, match, within, corpus, output, quiet=quiet, as_json=as_json)
+        return
+    if differences:
+        _differences(loaded, wanted, segmentation, output, quiet=quiet, as_json=as_json)
+        return
+    outcomes: list[command.Outcome] = []
+    say = result if trace else None  # and no bar, which would be drawn over the merges
+    try:
+        with interruptible(), Progress(quiet=quiet or trace) as progress:
+            for outcome in command.run(loaded, wanted, progress=progress, output=output, say=say):
+                outcomes.append(outcome)
+    finally:
+        if as_json:
+            result_json([outcome.to_json() for outcome in outcomes])
+        elif outcomes:
+            result("\n\n".join(map(command.render, outcomes)))
+
+
+def _differences(
+    config: Config,
+    wanted: tuple[str, ...],
+    segmentation: Path | None,
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train two tokenizers and print how their vocabularies differ."""
+    from tokbench.bench.commands import differences as differing
+    from tokbench.bench.commands import train as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.workers.executors import interruptible
+
+    words = None if segmentation is None else differing.read_segmentation(segmentation)
+    differing.check_two(command.chosen(config, wanted))
+    with interruptible(), Progress(quiet=quiet) as progress:
+        outcomes = list(command.run(config, wanted, progress=progress, output=output))
+    loaded = {outcome.key: outcome.trained.source.load() for outcome in outcomes}
+    sides = differing.differences(loaded, words)
+    if as_json:
+        result_json([side.to_json() for side in sides])
+    else:
+        result(differing.render(sides))
+
+
+def _match(
+    config: Config,
+    wanted: tuple[str, ...],
+    reference: str,
+    within: str,
+    corpus: str | None,
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Search for the vocabulary that comes near a reference, and train it where it is wanted."""
+    from tokbench.bench.commands import match
+    from tokbench.bench.commands import train as command
+    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.workers.executors import interruptible
+
+    share = match.share(within)
+    with interruptible(), Progress(quiet=quiet) as progress:
+        entry = match.largest(command.chosen(config, wanted))
+        doing = command.Doing()
+        with command.telling(doing):
+            found = match.match(
+                config,
+                entry,
+                reference=reference,
+                within=share,
+                corpus=corpus,
+                progress=progress,
+                doing=doing,
+            )
+        model = None
+        if found.vocab_size is not None and output is not None:
+            made = match.entry_of(entry, found.vocab_size)
+            [model] = command.run(config, [], progress=progress, output=output, entries=made)
+    if as_json:
+        result_json({**found.to_json(), "model": None if model is None else model.to_json()})
+    else:
+        result(match.render(found))
+        if model is not None:
+            result(f"\n{command.render(model)}")
+    sys.exit(1 if found.vocab_size is None else 0)

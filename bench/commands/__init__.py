@@ -1,0 +1,1 @@
+"""What the commands do; `tokbench.bench.cli` parses and prints."""

@@ -1,0 +1,160 @@
+"""`tokbench conform`: engines held against references, and what came of it.
+
+It is a run of one suite, `conformance`, on the tokenizers that it needs: everything else (slices,
+workers that may be lost, results) is as in any run. What the suite found is read from the results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tokbench.bench import plugins
+from tokbench.bench.config.schema import Config, suggest
+from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import table
+from tokbench.bench.plugins import SuitePlugin
+from tokbench.bench.results.run_folder import Results
+
+SUITE = "conformance"
+SHOWN = 5
+"""Witnesses that are printed for each engine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is said of one engine, and how many texts it is said on."""
+
+    engine: str
+    reference: str
+    verdict: str
+    """`exact`, `exact except`, `wrong` or `not compared`."""
+    message: str
+    documents: int | None = None
+    strings: int | None = None
+    unexpected: int | None = None
+    """Texts that differ for a reason that the config does not allow."""
+    allowed: int | None = None
+    """Texts that differ for one that it does."""
+    witnesses: tuple[str, ...] = ()
+    """Of differences that are not allowed: smallest texts, with both ids."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the engine gives the ids of its reference, as far as the config asks."""
+        return self.verdict in ("exact", "exact except")
+
+
+def narrowed(config: Config, engines: Sequence[str], reference: str | None) -> Config:
+    """Return a config with the suite `conformance` alone, and the tokenizers that it compares.
+
+    Without `engines` those of the config's own suite; with them, against `reference` or what the
+    suite says. Raises `UsageError` for a name that the config has not.
+    """
+    options: dict[str, Any] = dict(config.run.suites.get(SUITE, {}))
+    declared = dict(options.get("engines", {}))
+    if reference is not None and not engines:
+        raise UsageError("--reference needs --engine: which tokenizers are held against it?")
+    if engines:
+        options["engines"] = {e: reference or _declared(e, declared) for e in engines}
+    if not options.get("engines"):
+        raise UsageError(
+            f"{config.path} says nothing of engines: give --engine and --reference, or add "
+            "`suites: {conformance: {engines: {ENGINE: REFERENCE}}}`"
+        )
+    suite = plugins.find(SuitePlugin, SUITE).model_validate(options)
+    pairs = suite.model_dump()["engines"]
+    wanted = {*pairs, *(engine["reference"] for engine in pairs.values())}
+    for name in sorted(wanted):
+        if name not in config.tokenizers:
+            known = suggest(name, config.tokenizers)
+            raise UsageError(f"{config.path} has no tokenizer {name!r}{known}")
+    kept = {key: entry for key, entry in config.run.tokenizers.items() if key in wanted}
+    return replace(
+        config,
+        run=config.run.model_copy(
+            update={"tokenizers": kept, "suites": {SUITE: options}, "reports": ()}
+        ),
+        tokenizers={key: config.tokenizers[key] for key in kept},
+        suites={SUITE: suite},
+    )
+
+
+def _declared(engine: str, declared: dict[str, Any]) -> Any:
+    if engine not in declared:
+        raise UsageError(f"--engine {engine}: give --reference too; the config names none for it")
+    return declared[engine]
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """Return what a run says of each engine that its config names, in that order."""
+    options = results.run["config"]["suites"].get(SUITE, {})
+    rows = [row for row in results.findings.to_pylist() if row["suite"] == SUITE]
+    return [
+        _verdict(key, engine if isinstance(engine, str) else engine["reference"], rows)
+        for key, engine in options.get("engines", {}).items()
+    ]
+
+
+def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> Verdict:
+    mine = [row for row in rows if row["tokenizer"] == engine]
+    for row in mine:
+        data = json.loads(row["data"])
+        if "verdict" in data:
+            return Verdict(
+                engine=engine,
+                reference=reference,
+                verdict=data["verdict"],
+                message=row["message"],
+                documents=data["documents"],
+                strings=data["strings"],
+                unexpected=data["unexpected"],
+                allowed=data["allowed"],
+                witnesses=_witnesses(rows, engine),
+            )
+    return Verdict(
+        engine=engine, reference=reference, verdict="not compared", message=_why_not(engine, rows)
+    )
+
+
+def _why_not(engine: str, rows: Sequence[dict[str, Any]]) -> str:
+    for row in rows:
+        of_it = row["tokenizer"] == engine or repr(engine) in row["message"]
+        if row["kind"] == "failure" and of_it:
+            return str(row["message"])
+    return "it or its reference could not be loaded or counted"
+
+
+def _witnesses(rows: Sequence[dict[str, Any]], engine: str) -> tuple[str, ...]:
+    mine = [row for row in rows if row["tokenizer"] == engine and row["kind"] == "witness"]
+    data = [(json.loads(row["data"]), row) for row in mine]
+    unexpected = [(one, row) for one, row in data if not one["expected"]]
+    unexpected.sort(key=lambda pair: (len(pair[0]["text"]), pair[0]["text"]))
+    by_text = {one["text"]: row["message"] for one, row in reversed(unexpected)}
+    return tuple(reversed(by_text.values()))
+
+
+def exit_code(found: Sequence[Verdict]) -> int:
+    """Return 1 where an engine is wrong, 3 where one could not be compared, else 0."""
+    said = {one.verdict for one in found}
+    return 1 if "wrong" in said else 3 if not found or "not compared" in said else 0
+
+
+def to_json(found: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return plain values."""
+    return [asdict(one) for one in found]
+
+
+def render(found: Sequence[Verdict]) -> str:
+    """Return a table of verdicts, then the smallest witnesses of engines that are wrong."""
+    rows = [[one.engine, one.reference, one.verdict] for one in found]
+    parts = [table(["engine", "reference", "verdict"], rows)]
+    for one in found:
+        lines = [f"{one.engine}: {one.message}"]
+        lines += [f"  {text}" for text in one.witnesses[:SHOWN]]
+        more = len(one.witnesses) - SHOWN
+        lines += [f"  and {more:,} more, in findings.parquet"] if more > 0 else []
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

@@ -1,0 +1,64 @@
+"""What can be known of a config's inputs before a run: what was made by a script, what the Hub refuses.
+
+The Hub is asked once for each repository and nothing is downloaded; offline it is not asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from tokbench.bench.commands.pin import Repository, ask_hub, repositories
+from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
+from tokbench.bench.config.schema import Config
+from tokbench.bench.errors import InputError
+from tokbench.bench.paths import looking_at, user_path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Something that a run of the config would meet."""
+
+    kind: Literal["script", "refused", "unknown"]
+    """Made by a loading script; refused by the Hub; or the Hub does not answer."""
+    text: str
+
+
+def problems(config: Config) -> Iterator[Problem]:
+    """Yield what is wrong with the inputs of a config, as far as can be told without reading them."""
+    yield from _local_scripts(config)
+    if os.environ.get("HF_HUB_OFFLINE", "0").lower() not in ("", "0", "false", "no", "off"):
+        return
+    for one in repositories(config):
+        try:
+            found = ask_hub(one)
+        except InputError as exc:
+            silent = "cannot be reached" in str(exc)
+            place = ".".join(one.place)
+            yield Problem(kind="unknown" if silent else "refused", text=f"{place}: {exc}")
+            if silent:
+                return
+            continue
+        if one.kind == "dataset" and _script_of(one) in {s.rfilename for s in found.siblings or ()}:
+            yield _made_by_script(".".join(one.place), one.name)
+
+
+def _script_of(one: Repository) -> str:
+    return f"{one.name.rpartition('/')[2]}.py"
+
+
+def _local_scripts(config: Config) -> Iterator[Problem]:
+    for name, entry in config.run.corpora.items():
+        if isinstance(entry, HuggingFaceCorpus):
+            with suppress(InputError), looking_at(entry.path):
+                folder = user_path(config.folder, entry.path)
+                if (folder / f"{folder.name}.py").is_file():
+                    yield _made_by_script(f"corpora.{name}", entry.path)
+
+
+def _made_by_script(place: str, name: str) -> Problem:
+    text = f"{place}: data set {name!r} is made by a loading script; {NO_SCRIPTS}"
+    return Problem(kind="script", text=text)

@@ -1,0 +1,147 @@
+"""What of a tokenizer is behind a changed segment, as far as two runs can tell.
+
+A cause is stated where it is certain: only one part of the fingerprint differs, or a token of one
+side does not exist on the other. Where several parts differ and the segment does not tell them
+apart, they are named together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokbench.bench.compare.align import Side, TokenIds
+from tokbench.bench.compare.comparison import Comparison, changed_parts
+from tokbench.bench.results.run_folder import Results
+
+NEVER_MOVE_IDS = ("decoder", "post_processor")
+
+
+class Kind(NamedTuple):
+    """What makes two changes the same: the ids of both sides, as they lie in memory."""
+
+    base: bytes
+    candidate: bytes
+    matched: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries:
+    """The vocabulary of one side, as its run keeps it."""
+
+    token_bytes: Sequence[bytes | None]
+    kinds: Mapping[int, str]
+    complete: bool
+
+    @classmethod
+    def of(cls, table: pa.Table, n_entries: int) -> Entries:
+        """Read a table of `Results.vocabulary`."""
+        ids = table["id"].to_pylist()
+        token_bytes: list[bytes | None] = [None] * (max(ids, default=-1) + 1)
+        for i, content in zip(ids, table["bytes"].to_pylist(), strict=True):
+            token_bytes[i] = content
+        kinds = table["kind"].to_pylist()
+        return cls(
+            token_bytes=token_bytes,
+            kinds={i: kind for i, kind in zip(ids, kinds, strict=True) if kind != "ordinary"},
+            complete=table.num_rows == n_entries,
+        )
+
+    @cached_property
+    def known(self) -> frozenset[bytes]:
+        """The bytes of all entries."""
+        return frozenset(content for content in self.token_bytes if content)
+
+    @cached_property
+    def byte_lengths(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """By id, 0 where an id has no content."""
+        return np.array([len(content or b"") for content in self.token_bytes], np.int64)
+
+    def side(self, ids: Sequence[TokenIds]) -> Side:
+        """Return documents of this side for `align`."""
+        return Side(ids=ids, token_bytes=self.token_bytes, byte_lengths=self.byte_lengths)
+
+    def read(self, ids: bytes) -> tuple[bytes | None, ...]:
+        """Return the pieces of some ids."""
+        return tuple(self.token_bytes[i] for i in np.frombuffer(ids, np.uint32).tolist())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Causes:
+    """Tells what is behind a segment, as far as the two runs can tell."""
+
+    base: Entries
+    candidate: Entries
+    parts: Sequence[str]
+    """Parts of the fingerprint that differ and can move ids."""
+    versions: str
+    """Libraries of other versions, in words."""
+
+    def of(self, kind: Kind) -> str:
+        """Return the cause of one change."""
+        if not self.parts:
+            return self.versions or "nothing that is recorded"
+        if len(self.parts) == 1:
+            return self.parts[0]
+        if "special_tokens" in self.parts and self._names_special(kind):
+            return "special_tokens"
+        if "normalizer" in self.parts and not kind.matched:
+            return "normalizer"
+        if "vocabulary" in self.parts and self._is_missing(kind):
+            return "vocabulary"
+        rest = [part for part in self.parts if part != "special_tokens"]
+        return " or ".join(rest) if len(rest) < 4 else f"one of {len(rest)} parts that differ"
+
+    def _names_special(self, kind: Kind) -> bool:
+        return any(
+            entries.kinds.get(i) in ("special", "added")
+            for entries, ids in ((self.base, kind.base), (self.candidate, kind.candidate))
+            for i in np.frombuffer(ids, np.uint32).tolist()
+        )
+
+    def _is_missing(self, kind: Kind) -> bool:
+        """Tell whether a token of one side is no entry of the other."""
+        pairs = (
+            (self.base, kind.base, self.candidate),
+            (self.candidate, kind.candidate, self.base),
+        )
+        return any(
+            piece is not None and piece not in other.known
+            for mine, ids, other in pairs
+            if other.complete
+            for piece in mine.read(ids)
+        )
+
+
+def causes_between(
+    base: Results, candidate: Results, comparison: Comparison, tokenizer: str
+) -> Causes:
+    """Return what is behind the changes of one tokenizer between two runs that keep ids."""
+    entries = [
+        Entries.of(r.vocabulary(tokenizer), r.run["tokenizers"][tokenizer]["n_entries"])
+        for r in (base, candidate)
+    ]
+    sides = comparison.base, comparison.candidate
+    parts = changed_parts(*(side.tokenizers[tokenizer].parts for side in sides))
+    versions = changed_versions(comparison)
+    return Causes(
+        base=entries[0],
+        candidate=entries[1],
+        parts=[part for part in parts if part not in NEVER_MOVE_IDS],
+        versions=f"library version ({', '.join(versions)})" if versions else "",
+    )
+
+
+def changed_versions(comparison: Comparison) -> list[str]:
+    """Return libraries whose versions differ, as ``name old → new``."""
+    before, after = comparison.base.versions, comparison.candidate.versions
+    return [
+        f"{name} {before.get(name, 'absent')} → {after.get(name, 'absent')}"
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    ]

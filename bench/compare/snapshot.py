@@ -1,0 +1,286 @@
+"""What a comparison sees of one side: values by key, and what they were measured on.
+
+A snapshot is made from a run folder (here) or a baseline file (`tokbench.bench.compare.baseline`). It holds no
+text and no ids: an id hash per cell stands for them. Timing is not part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from tokbench.bench.count.tally import CellKey
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.model import Direction, Status
+from tokbench.bench.results.run_folder import Results
+
+IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
+    "fingerprint": ("hash", "none"),
+    "n_entries": ("entries", "none"),
+    "n_ids": ("ids", "none"),
+    "n_special": ("entries", "none"),
+    "ids": ("hash", "none"),
+    "round_trip_by_document": ("hash", "none"),
+}
+"""Unit and direction of what every comparison adds to the metrics of the suites."""
+
+HASH_DIGITS = 16
+
+
+class Key(NamedTuple):
+    """What a value is of; None where it is about all of them."""
+
+    tokenizer: str | None
+    corpus: str | None
+    language: str | None
+    metric: str
+    label: str = ""
+    """Tells values of one metric at one place apart, such as ``class=exact``."""
+
+    @property
+    def name(self) -> str:
+        """The metric with its label.
+
+        >>> Key("t", "c", "en", "round_trip", "class=exact").name
+        'round_trip[class=exact]'
+        """
+        return f"{self.metric}[{self.label}]" if self.label else self.metric
+
+    def order(self) -> tuple[str, ...]:
+        """A key to sort by; None comes first."""
+        return tuple("" if part is None else f"-{part}" for part in self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A number, a hash, or None with the reason."""
+
+    value: float | str | None
+    status: Status = "ok"
+    detail: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricFacts:
+    """What the gate needs to know of a metric."""
+
+    unit: str
+    direction: Direction
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceFacts:
+    """What text a value was measured on."""
+
+    sha256: str
+    documents: int
+    script: str | None = None
+    kind: str = "natural"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerIdentity:
+    """Hashes of the parts that decide ids, and how the model was trained if the run did that."""
+
+    fingerprint: str
+    parts: Mapping[str, str]
+    trained: Mapping[str, Any] | None = None
+    """trainer, options, documents, bytes, deterministic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One side of a comparison."""
+
+    name: str
+    policy: Mapping[str, Any]
+    versions: Mapping[str, str]
+    slices: Mapping[tuple[str, str], SliceFacts]
+    tokenizers: Mapping[str, TokenizerIdentity]
+    metrics: Mapping[str, MetricFacts]
+    values: Mapping[Key, Value]
+    incomplete: Mapping[CellKey, str] = field(default_factory=dict)
+    """Cells that are not ok, and why."""
+
+    def why_incomplete(self, key: Key) -> str | None:
+        """Return why a value is not about all the text it should be about, None where it is."""
+        for cell, reason in self.incomplete.items():
+            if (
+                key.tokenizer in (None, cell.tokenizer)
+                and key.corpus == cell.corpus
+                and key.language in (None, cell.language)
+            ):
+                return f"{cell.tokenizer} on {cell.corpus}, {cell.language}: {reason}"
+        return None
+
+
+def snapshot_of(results: Results) -> Snapshot:
+    """Return what a comparison sees of a run; raises `ResultsError` when its files are damaged."""
+    run = results.run
+    rows = results.measurements.to_pylist()
+    for row in rows:
+        row["params"] = json.loads(row["params"])
+    identities = {key: _identity(facts) for key, facts in run["tokenizers"].items()}
+    values = dict(_identity_values(run["tokenizers"]))
+    values |= dict(_document_values(results))
+    values |= _measured_values(rows)
+    return Snapshot(
+        name=results.name,
+        policy=run["policy"],
+        versions=run["versions"],
+        slices=_slices(run["corpora"]),
+        tokenizers=identities,
+        metrics=metric_facts((row["metric"], row["unit"], row["direction"]) for row in rows),
+        values=values,
+        incomplete={
+            CellKey(cell["tokenizer"], cell["corpus"], cell["language"]): (
+                f"{cell['status']}: {cell['detail'] or 'no reason recorded'}"
+            )
+            for cell in run["cells"]
+            if cell["status"] != "ok"
+        },
+    )
+
+
+def metric_facts(rows: Iterable[tuple[str, str, Direction]]) -> dict[str, MetricFacts]:
+    """Return unit and direction of the metrics of some rows and of those every comparison adds."""
+    facts = {
+        name: MetricFacts(unit=unit, direction=direction)
+        for name, (unit, direction) in IDENTITY_METRICS.items()
+    }
+    return facts | {
+        name: MetricFacts(unit=unit, direction=direction) for name, unit, direction in rows
+    }
+
+
+def _slices(corpora: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], SliceFacts]:
+    return {
+        (corpus, language): SliceFacts(
+            sha256=meta["sha256"],
+            documents=meta["documents"],
+            script=meta["script"],
+            kind=meta["kind"],
+        )
+        for corpus, languages in corpora.items()
+        for language, meta in languages.items()
+    }
+
+
+_TRAINING = ("trainer", "options", "documents", "bytes", "deterministic")
+
+
+def _identity(facts: Mapping[str, Any]) -> TokenizerIdentity:
+    trained = facts.get("trained")
+    return TokenizerIdentity(
+        fingerprint=facts["fingerprint"],
+        parts=facts["fingerprint_parts"],
+        trained=trained and {name: trained.get(name) for name in _TRAINING},
+    )
+
+
+def _identity_values(tokenizers: Mapping[str, Any]) -> Iterator[tuple[Key, Value]]:
+    for tokenizer, facts in tokenizers.items():
+        short = facts["fingerprint"][:HASH_DIGITS]
+        yield Key(tokenizer, None, None, "fingerprint"), Value(value=short)
+        for name in ("n_entries", "n_ids", "n_special"):
+            yield Key(tokenizer, None, None, name), Value(value=float(facts[name]))
+
+
+def _document_values(results: Results) -> Iterator[tuple[Key, Value]]:
+    """Yield a hash of the ids and one of the round-trip classes for every cell with documents."""
+    pairs = {(c["tokenizer"], c["corpus"]) for c in results.run["cells"] if c["n"]}
+    for tokenizer, corpus in sorted(pairs):
+        table = results.documents(tokenizer, corpus).select(
+            ["language", "document_id", "ids_hash", "round_trip"]
+        )
+        table = table.sort_by([(name, "ascending") for name in table.column_names])
+        for language, part in _by_language(table):
+            place = (tokenizer, corpus, language)
+            names = part["document_id"].to_pylist()
+            hashes = [f"{h:016x}" for h in part["ids_hash"].to_pylist()]
+            classes = part["round_trip"].to_pylist()
+            yield Key(*place, "ids"), Value(value=_digest(names, hashes))
+            yield Key(*place, "round_trip_by_document"), Value(value=_digest(names, classes))
+
+
+def _by_language(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of each language; the table is sorted by language."""
+    encoded = table["language"].combine_chunks().to_pylist()
+    start = 0
+    for end in range(1, len(encoded) + 1):
+        if end == len(encoded) or encoded[end] != encoded[start]:
+            yield encoded[start], table.slice(start, end - start)
+            start = end
+
+
+def _digest(names: Sequence[str], values: Sequence[str]) -> str:
+    text = json.dumps([names, values], ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+
+
+Row = Mapping[str, Any]
+_Place = tuple[str | None, str | None, str | None]
+
+
+def _measured_values(rows: Sequence[Row]) -> dict[Key, Value]:
+    labels = _labels(rows)
+    values: dict[Key, Value] = {}
+    for row in rows:
+        key = Key(*_place(row), row["metric"], _label(row, labels.get(row["metric"], ())))
+        if key in values:
+            raise ResultsError(
+                f"metric {row['metric']} has two values for {key}; "
+                "its suite must tell them apart by params"
+            )
+        values[key] = Value(value=row["value"], status=row["status"], detail=row["detail"])
+    return values
+
+
+def _place(row: Row) -> _Place:
+    return row["tokenizer"], row["corpus"], row["language"]
+
+
+def _labels(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+    """Return the params that tell values of one metric at one place apart, by metric.
+
+    Params hold labels (class, cause) and facts (documents seen). Text is taken for a label before
+    a number is, and both only where values would fall together without them.
+    """
+    groups: dict[tuple[str, _Place], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["metric"], _place(row)), []).append(row)
+    found: dict[str, set[str]] = {}
+    for (metric, _), group in groups.items():
+        if len(group) > 1:
+            found.setdefault(metric, set()).update(_telling_apart([r["params"] for r in group]))
+    return {metric: tuple(sorted(names)) for metric, names in found.items()}
+
+
+def _telling_apart(params: Sequence[Mapping[str, Any]]) -> list[str]:
+    varying = sorted(
+        name
+        for name in {name for p in params for name in p}
+        if len({json.dumps(p.get(name), sort_keys=True) for p in params}) > 1
+    )
+    texts = [n for n in varying if all(isinstance(p.get(n), str | None) for p in params)]
+    if _distinct(params, texts):
+        return texts
+    for name in varying:
+        if _distinct(params, [*texts, name]):
+            return [*texts, name]
+    return varying
+
+
+def _distinct(params: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
+    seen = {json.dumps([p.get(name) for name in names], sort_keys=True) for p in params}
+    return len(seen) == len(params)
+
+
+def _label(row: Row, names: Sequence[str]) -> str:
+    params = row["params"]
+    return ",".join(f"{name}={params[name]}" for name in names if name in params)

@@ -1,0 +1,1 @@
+"""The config: its models, and the YAML they are read from."""

@@ -1,0 +1,444 @@
+"""Corpus entries: what a config may say about a corpus, checked before anything is read.
+
+An entry names one source (`huggingface`, `files` or `builtin`), the languages in it, and the
+rules for which rows become documents. Reading is elsewhere; nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PositiveInt,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from tokbench.bench.config.languages import Language, did_you_mean, resolve_all
+from tokbench.bench.errors import UsageError
+from tokbench.bench.model import Kind
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, str):
+        return value
+    raise PydanticCustomError(
+        "text_expected",
+        'this must be text, not {what}; write it in quotes: "{value}"',
+        {"what": "nothing" if value is None else type(value).__name__, "value": str(value)},
+    )
+
+
+Text = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str)]
+"""Text, and never a number or a boolean that looks like it."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LanguageOptions(_Entry):
+    """What differs between the languages of one corpus."""
+
+    config: Text | None = Field(None, description="name of the data set's config")
+    file: Text | None = Field(None, description="path or glob of this language's files")
+    tag: Text | None = Field(None, description="BCP-47 tag, where the key is no language code")
+    where: dict[Text, Text] | None = Field(
+        None, description="rows of this language: values by column, beside those of the corpus"
+    )
+
+
+class Limit(_Entry):
+    """How much of a corpus to take, in whole documents."""
+
+    rows: PositiveInt | None = None
+    bytes: PositiveInt | None = Field(None, description="UTF-8 bytes of text, never exceeded")
+
+
+class Reservoir(_Entry):
+    """A uniform sample that does not depend on the order of rows.
+
+    The rows whose ids have the smallest hash under the seed are kept, so all languages of a
+    parallel corpus keep the same ids.
+    """
+
+    method: Literal["reservoir"]
+    seed: int = Field(0, ge=0, lt=2**64)
+
+
+class Join(_Entry):
+    """Rows made into one document per language, with these texts between them."""
+
+    rows: Text = Field(description="between two rows of one split or file")
+    end_of_split: Text = Field("", description="after the last row of each split or file")
+    splits: Text = Field("", description="between two splits or files")
+
+
+def _spell_out_languages(value: object) -> object:
+    if isinstance(value, list | tuple):
+        if twice := sorted({str(key) for key in value if value.count(key) > 1}):
+            raise PydanticCustomError(
+                "twice", "language {key} is listed twice; keep one", {"key": repr(twice[0])}
+            )
+        return {_as_text(key): {} for key in value}
+    if isinstance(value, Mapping):
+        return {_as_text(key): {} if options is None else options for key, options in value.items()}
+    return value
+
+
+_LANGUAGES_SCHEMA = {
+    "anyOf": [
+        {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [
+                    {"type": "string"},
+                    {"type": "null"},
+                    {
+                        "type": "object",
+                        "properties": {
+                            **{name: {"type": "string"} for name in ("config", "file", "tag")},
+                            "where": {
+                                "type": "object",
+                                "additionalProperties": {"type": "string"},
+                            },
+                        },
+                        "additionalProperties": False,
+                    },
+                ]
+            },
+        },
+    ]
+}
+
+_SAMPLES = ("all", "head", "reservoir")
+
+
+def _spell_out_sample(value: object) -> object:
+    if value == "reservoir":
+        return {"method": "reservoir"}
+    if isinstance(value, str) and value not in _SAMPLES:
+        raise PydanticCustomError(
+            "sample",
+            "{value} is no sampling rule{hint}; there are: all, head, reservoir",
+            {"value": repr(value), "hint": did_you_mean(value, _SAMPLES)},
+        )
+    return value
+
+
+class Corpus(_Entry):
+    """What every source has in common."""
+
+    kind: Kind = Field("natural", description="natural language, or code")
+    language: Text | None = Field(None, description="key of the only language")
+    languages: Annotated[
+        dict[str, LanguageOptions] | None,
+        BeforeValidator(_spell_out_languages),
+        WithJsonSchema(_LANGUAGES_SCHEMA),
+    ] = Field(None, description="list of keys, or a map from key to config, file or options")
+    parallel: bool = Field(False, description="the same id is the same text in every language")
+    pivot: Text | None = Field(None, description="language that premiums are relative to")
+    missing_ids: Literal["refuse", "intersect"] = Field(
+        "refuse", description="what to do where languages of a parallel corpus lack ids"
+    )
+    limit: Limit | None = None
+    sample: Annotated[
+        Literal["all", "head"] | Reservoir | None, BeforeValidator(_spell_out_sample)
+    ] = Field(None, description="all; or with a limit: head (the default) or reservoir")
+    join: Join | None = Field(None, description="make the rows one document per language")
+    text: Text = Field("text", description="column that holds the text")
+    id: Text | None = Field(None, description="column that holds the id; else the row number")
+    cluster: Text | None = Field(None, description="column that groups documents for intervals")
+    missing: Literal["skip", "refuse"] = Field("skip", description="rule for cells without a value")
+    not_text: Literal["skip", "refuse"] = Field(
+        "refuse", description="rule for cells that hold something other than text"
+    )
+    where: dict[Text, Text] | None = Field(
+        None, description="take only rows with these values by column; may contain {language}"
+    )
+
+    def options(self) -> Mapping[str, LanguageOptions]:
+        """Return every language key with its options, in the order of the config."""
+        if self.languages is not None:
+            return self.languages
+        return {} if self.language is None else {self.language: LanguageOptions()}
+
+    def for_language(self, key: str) -> Self:
+        """Return the entry with `where` as it is for one language."""
+        own = self.options()[key].where or {}
+        where = {
+            column: value.replace("{language}", key)
+            for column, value in {**(self.where or {}), **own}.items()
+        }
+        return self.model_copy(update={"where": where or None})
+
+    def resolved(self) -> dict[str, Language]:
+        """Return what each language key means; `UsageError` where one means nothing."""
+        tags = {key: options.tag for key, options in self.options().items()}
+        return resolve_all(tags, kind=self.kind)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_remote_code(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "trust_remote_code" in value:
+            raise PydanticCustomError("trust_remote_code", NO_SCRIPTS)
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for problem in (
+            self._source_problem(),
+            _languages_problem(self),
+            _pivot_problem(self),
+            _sample_problem(self),
+        ):
+            if problem:
+                # the text may hold braces, which a message template would read as fields
+                raise PydanticCustomError("corpus", "{problem}", {"problem": problem})
+        return self
+
+    def _rows_differ(self) -> bool:
+        """Whether `where` gives each of several languages rows of its own."""
+        wanted = [str(self.for_language(key).where) for key in self.options()]
+        return len(set(wanted)) == len(wanted)
+
+    def _source_problem(self) -> str | None:
+        return None
+
+
+NO_SCRIPTS = (
+    "data sets made by a loading script cannot be loaded (the `datasets` library dropped them, and "
+    "tokbench never runs code of a data set); use a Parquet version of the data set "
+    "(often revision refs/convert/parquet) or `source: files`"
+)
+
+
+def _languages_problem(entry: Corpus) -> str | None:
+    if entry.language is not None and entry.languages is not None:
+        return "give `language` or `languages`, not both"
+    if not entry.options() and not isinstance(entry, BuiltinCorpus):
+        return "say which language this is: `language: fr`, or several as `languages: [fr, de]`"
+    try:
+        entry.resolved()
+    except UsageError as exc:
+        return str(exc)
+    return None
+
+
+def _pivot_problem(entry: Corpus) -> str | None:
+    if entry.parallel and entry.pivot is None:
+        return "a parallel corpus needs a `pivot`: the language that premiums are relative to"
+    if not entry.parallel and (entry.pivot is not None or entry.missing_ids != "refuse"):
+        return "`pivot` and `missing_ids` are for a parallel corpus; add `parallel: true`"
+    if entry.options() and entry.pivot is not None and entry.pivot not in entry.options():
+        hint = did_you_mean(entry.pivot, entry.options())
+        return f"pivot {entry.pivot!r} is not among the languages of this corpus{hint}"
+    return None
+
+
+def _sample_problem(entry: Corpus) -> str | None:
+    limited = entry.limit is not None and (entry.limit.rows or entry.limit.bytes)
+    if entry.limit is not None and not limited:
+        return "`limit` needs rows or bytes"
+    if limited and entry.sample == "all":
+        return "`sample: all` takes every row; with a `limit` say `head` or `reservoir`"
+    if not limited and entry.sample not in (None, "all"):
+        return "this `sample` needs a `limit` (rows or bytes)"
+    if entry.parallel and entry.limit is not None and entry.limit.bytes:
+        return (
+            "`limit: {bytes: ...}` would cut the languages of a parallel corpus at different rows, "
+            "since they differ in bytes; limit its rows"
+        )
+    return None
+
+
+Paths = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""One path or glob, or several."""
+
+
+class HuggingFaceCorpus(Corpus):
+    """A data set read through `datasets`: an id on the Hub, a local folder, or a builder's name."""
+
+    source: Literal["huggingface"]
+    path: Text = Field(description="Hub id, local folder, or one of csv, json, parquet, text")
+    config: Text | None = Field(None, description="config name; may contain {language}")
+    split: Text | None = None
+    splits: tuple[Text, ...] | None = Field(None, description="several splits, in this order")
+    revision: Text | None = Field(None, description="commit, tag or branch of the Hub repository")
+    data_dir: Text | None = None
+    data_files: Paths | dict[Text, Paths] | None = Field(
+        None, description="files, or a map from split to files; may contain {language}"
+    )
+    streaming: bool = Field(True, description="read rows as they come instead of the whole split")
+
+    def wanted_splits(self) -> tuple[str, ...]:
+        """Return the splits asked for; none where the config leaves the only one to be found."""
+        return self.splits or (() if self.split is None else (self.split,))
+
+    def config_of(self, key: str) -> str | None:
+        """Return the config to load for a language."""
+        config = self.options()[key].config or self.config
+        return None if config is None else config.replace("{language}", key)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _strings_are_configs(cls, value: Any) -> Any:
+        return _spell_out_strings(value, "config")
+
+    def _source_problem(self) -> str | None:
+        if self.split is not None and self.splits is not None:
+            return "give `split` or `splits`, not both"
+        if any("[" in split for split in self.wanted_splits()):
+            return "a split is a plain name; for part of it use `limit` and `sample`"
+        if any(options.file for options in self.options().values()):
+            return "`file` is for `source: files`; a language of a data set has a `config`"
+        return (
+            None
+            if self._languages_differ()
+            else (
+                "every language would read the same rows; map each language to its config, put "
+                "{language} into `config`, `data_dir` or `data_files`, or tell its rows by `where`"
+            )
+        )
+
+    def _languages_differ(self) -> bool:
+        options = self.options().values()
+        settings = str((self.path, self.config, self.data_dir, self.data_files))
+        return (
+            len(options) < 2
+            or "{language}" in settings
+            or all(one.config for one in options)
+            or self._rows_differ()
+        )
+
+
+class FilesCorpus(Corpus):
+    """Local files: plain text, JSON Lines, CSV or Parquet."""
+
+    source: Literal["files"]
+    path: Paths = Field((), description="path or glob, or several; may contain {language}")
+    format: Literal["txt", "jsonl", "csv", "parquet"] | None = Field(
+        None, description="by the files' suffix where left out"
+    )
+    unit: Literal["line", "paragraph", "document"] = Field(
+        "line", description="what one row of a txt file is"
+    )
+    line_ends: Literal["keep", "strip"] | None = Field(
+        None, description="of txt rows; strip for lines and paragraphs, keep for documents"
+    )
+    delimiter: Annotated[Text, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="of csv files; a comma, for .tsv a tab"
+    )
+
+    def paths_of(self, key: str) -> tuple[str, ...]:
+        """Return the paths and globs of a language, as the config wrote them."""
+        file = self.options()[key].file
+        return (file,) if file else tuple(path.replace("{language}", key) for path in self.path)
+
+    @property
+    def keeps_line_ends(self) -> bool:
+        """Whether the line end that closes a unit is part of its text."""
+        return (self.line_ends or ("keep" if self.unit == "document" else "strip")) == "keep"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _strings_are_files(cls, value: Any) -> Any:
+        return _spell_out_strings(value, "file")
+
+    def _source_problem(self) -> str | None:
+        options = self.options().values()
+        if any(one.config for one in options):
+            return "`config` is for `source: huggingface`; a language of files has a `file`"
+        if not self.path and not all(one.file for one in options):
+            return "say where the files are: `path`, or a file for each language"
+        told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
+        if len(options) > 1 and not told_apart and not self._rows_differ():
+            return (
+                "every language would read the same files; put {language} into `path`, or tell its "
+                "rows by `where`"
+            )
+        return None
+
+
+class BuiltinCorpus(Corpus):
+    """Text that comes with tokbench: a sample for first contact and for tests."""
+
+    source: Literal["builtin"]
+    dataset: Literal["sentences", "programs"]
+    id: Text | None = "id"
+
+    def options(self) -> Mapping[str, LanguageOptions]:
+        """Return the languages asked for, or all that there are."""
+        from tokbench.bench.config.bundled import text_keys
+
+        return super().options() or {key: LanguageOptions() for key in text_keys(self.dataset)}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _programs_are_code(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and value.get("dataset") == "programs":
+            return {"kind": "code", **value}
+        return value
+
+    def _source_problem(self) -> str | None:
+        from tokbench.bench.config.bundled import text_keys
+
+        if (self.dataset == "programs") != (self.kind == "code"):
+            return f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
+        if {"text", "id", "cluster", "where"} & self.model_fields_set:
+            return "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out"
+        if any(one.config or one.file for one in self.options().values()):
+            return "bundled text has no configs or files; list the languages only"
+        known = text_keys(self.dataset)
+        unknown = [key for key in self.options() if key not in known]
+        if unknown:
+            hint = did_you_mean(unknown[0], known)
+            return (
+                f"no bundled {self.dataset} in {unknown[0]!r}{hint}; there are: {', '.join(known)}"
+            )
+        return None
+
+
+def _spell_out_strings(entry: object, option: str) -> object:
+    """In a map of languages, read plain text as that option."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("languages"), Mapping):
+        return entry
+    languages = {
+        key: {option: value} if isinstance(value, str) else value
+        for key, value in entry["languages"].items()
+    }
+    return {**entry, "languages": languages}
+
+
+AnyCorpus = HuggingFaceCorpus | FilesCorpus | BuiltinCorpus
+"""An entry of any source."""
+
+CorpusEntry = Annotated[AnyCorpus, Discriminator("source")]
+"""One entry below `corpora:` in a config."""
+
+
+def corpus_models() -> tuple[type[Corpus], ...]:
+    """Return the models of all sources."""
+    return HuggingFaceCorpus, FilesCorpus, BuiltinCorpus
+
+
+def canonical(entry: Corpus, key: str) -> dict[str, Any]:
+    """Return what an entry says about one language, without what it leaves at its default.
+
+    Two entries that say the same thing about a language give the same value.
+    """
+    said = entry.model_dump(mode="json", exclude_defaults=True, exclude={"language", "languages"})
+    options = entry.options()[key].model_dump(mode="json", exclude_defaults=True)
+    return {**said, "language": {"key": key, **options}}

@@ -1,0 +1,1 @@
+"""Corpora: read, sampled, segmented and kept as slices."""

@@ -1,0 +1,396 @@
+"""Building slices: from the rows of a source to an Arrow file that all workers map.
+
+Rows that may become documents are staged on disk first, because what a slice's metadata says
+(its hash, its totals, whether its letters have words) is known only when all are read. Text is
+held in memory a batch at a time; joined rows are one document, which is held whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
+from tokbench.bench.corpus import read_files, read_hub, sampling, segment
+from tokbench.bench.corpus.rows import Document, Reading, Tally, documents
+from tokbench.bench.corpus.slice_file import (
+    METADATA_KEY,
+    ContentHash,
+    Slice,
+    SliceMeta,
+    record_batches,
+)
+from tokbench.bench.errors import CorpusError
+from tokbench.bench.model import IntArray
+from tokbench.bench.workers import heartbeat
+
+BATCH_BYTES = 2**20
+BATCH_ROWS = 4096
+
+
+class Watch(Protocol):
+    """Counts time by section; a section inside another is not counted there."""
+
+    def section(self, name: str) -> AbstractContextManager[None]:
+        """Count the block under a name."""
+
+
+class NoWatch:
+    """Counts nothing."""
+
+    def section(self, name: str) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+
+def build(name: str, entry: AnyCorpus, key: str, folder: Path, target: Path, watch: Watch) -> Slice:
+    """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read."""
+    entry = entry.for_language(key)
+    with _building(target) as place:
+        reading, tally = _read(entry, key, folder), Tally()
+        staged = _stage(reading, entry, tally, place / "rows.arrow")
+        reason = _why_no_words(staged, entry)
+        batches = _batches(staged, entry, watch, with_words=reason is None)
+        content = _write_content(batches, place / "content.arrow", reason)
+        meta = _meta(name, entry, key, reading, tally, content)
+        return _finish(content, meta, target)
+
+
+def restrict(whole: Slice, rows: IntArray, target: Path) -> Slice:
+    """Write a slice of some rows of another, in the order given."""
+    with _building(target) as place:
+        batches = _taken(whole.path, rows)
+        content = _write_content(batches, place / "content.arrow", whole.meta.words_reason)
+        note = f"cut to the {len(rows):,} of {whole.meta.documents:,} ids that all languages have"
+        meta = replace(whole.meta, notes=(*whole.meta.notes, note), **content.facts())
+        return _finish(content, meta, target)
+
+
+@contextmanager
+def _building(target: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=target.parent) as place:
+        yield Path(place)
+
+
+def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
+    """Write the content once more behind its metadata, which an Arrow file has at its start."""
+    finished = content.path.with_name("slice.arrow")
+    _write(finished, _schema(meta), record_batches(content.path))
+    finished.replace(target)
+    return Slice(path=target, meta=meta)
+
+
+def _read(entry: AnyCorpus, key: str, folder: Path) -> Reading:
+    if isinstance(entry, HuggingFaceCorpus):
+        return read_hub.read(entry, key, folder)
+    return read_files.read(entry, key, folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Staged:
+    """Rows on disk, of which `kept` become documents."""
+
+    path: Path
+    kept: Any
+    parts: tuple[str, ...]
+
+
+def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged:
+    sampler = sampling.sampler_for(entry)
+    rows = _admitted(documents(reading, entry, tally), sampler)
+    _write(path, _staging_schema(), (_staging_batch(chunk) for chunk in _chunks(rows)))
+    kept = sampler.kept()
+    if not len(kept):
+        wanted = [f"{column} is {value!r}" for column, value in (entry.where or {}).items()]
+        skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
+        raise CorpusError(
+            f"no documents: {tally.seen:,} rows read"
+            + (f" ({skipped} skipped)" if skipped else "")
+            + (" where " + " and ".join(wanted) if wanted else "")
+            + f", rule: {sampling.describe(entry)}; check the text column, the files and the limit"
+        )
+    return _Staged(path=path, kept=kept, parts=reading.parts)
+
+
+def _admitted(rows: Iterable[Document], sampler: sampling.Sampler) -> Iterator[Document]:
+    for number, row in enumerate(rows):
+        if number % BATCH_ROWS == 0:
+            heartbeat.at("rows")
+        if sampler.admit(row.id, row.bytes):
+            yield row
+        if sampler.done:
+            return
+
+
+def _chunks(rows: Iterable[Document]) -> Iterator[list[Document]]:
+    """Group rows by `BATCH_BYTES` and `BATCH_ROWS`; a row that is larger stands alone."""
+    chunk: list[Document] = []
+    size = 0
+    for row in rows:
+        if chunk and (size + row.bytes > BATCH_BYTES or len(chunk) == BATCH_ROWS):
+            heartbeat.at("rows")
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(row)
+        size += row.bytes
+    if chunk:
+        yield chunk
+
+
+def _staging_schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("part", pa.string()),
+            ("id", pa.string()),
+            ("text", pa.large_string()),
+            ("cluster", pa.string()),
+            ("bytes", pa.int64()),
+        ]
+    )
+
+
+def _staging_batch(rows: list[Document]) -> Any:
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    return pa.record_batch(
+        [
+            pa.array(column, field.type)
+            for column, field in zip(columns, _staging_schema(), strict=True)
+        ],
+        schema=_staging_schema(),
+    )
+
+
+def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+
+
+def _kept_rows(staged: _Staged) -> Iterator[Document]:
+    first = 0
+    for batch in record_batches(staged.path):
+        inside = staged.kept[(staged.kept >= first) & (staged.kept < first + batch.num_rows)]
+        columns = (column.to_pylist() for column in batch.take(inside - first).columns)
+        yield from map(Document._make, zip(*columns, strict=True))
+        first += batch.num_rows
+
+
+def _final(staged: _Staged, entry: Corpus) -> Iterator[Document]:
+    if entry.join is None:
+        return _kept_rows(staged)
+    return iter([_joined(staged, entry)])
+
+
+def _joined(staged: _Staged, entry: Corpus) -> Document:
+    """Join rows by `rows`, end each split with `end_of_split`, and put `splits` between splits."""
+    join = entry.join
+    assert join is not None
+    pieces = [
+        join.rows.join(row.text for row in rows) + join.end_of_split
+        for _, rows in groupby(_kept_rows(staged), key=lambda row: row.part)
+    ]
+    text = join.splits.join(pieces)
+    return Document(part="", id="joined", text=text, cluster=None, bytes=len(text.encode()))
+
+
+class _Content(NamedTuple):
+    """A slice without its metadata, and what the metadata needs."""
+
+    path: Path
+    sha256: str
+    columns_sha256: str
+    documents: int
+    bytes: int
+    characters: int
+    words: int | None
+    words_reason: str | None
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields that the metadata has too."""
+        return {name: value for name, value in self._asdict().items() if name != "path"}
+
+
+def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _Content:
+    digest, totals = ContentHash(), np.zeros(4, np.int64)
+
+    def counted() -> Iterator[Any]:
+        for batch in batches:
+            digest.add_batch(batch)
+            totals[:] += _totals(batch)
+            yield batch
+
+    _write(path, _schema(None), counted())
+    documents_, bytes_, characters, words = totals.tolist()
+    return _Content(
+        path, *digest.values(), documents_, bytes_, characters, None if reason else words, reason
+    )
+
+
+def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) -> Iterator[Any]:
+    hashes: list[npt.NDArray[np.uint64]] = []
+    for chunk in _chunks(_final(staged, entry)):
+        if entry.id is not None:  # row numbers cannot occur twice
+            hashes.append(_hashes(chunk))
+        texts = [row.text for row in chunk]
+        with watch.section("words"):
+            words = _word_columns(texts) if with_words else _no_words(len(texts))
+            graphemes = segment.grapheme_counts(texts)
+        yield _batch(chunk, graphemes, words)
+    _refuse_doubles(staged, hashes, entry)
+
+
+def _taken(path: Path, rows: IntArray) -> Iterator[Any]:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(list(record_batches(path)))
+    for start in range(0, len(rows), BATCH_ROWS):
+        some = table.take(rows[start : start + BATCH_ROWS]).combine_chunks()
+        yield from some.to_batches()
+
+
+def _why_no_words(staged: _Staged, entry: Corpus) -> str | None:
+    if entry.kind == "code":
+        return segment.CODE_HAS_NO_WORDS
+    letters = segment.LetterCounts()
+    for chunk in _chunks(_kept_rows(staged)):
+        letters.add([row.text for row in chunk])
+    return letters.why_no_words()
+
+
+def _hashes(rows: list[Document]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits of each id: ids of a corpus of any size are not held in memory."""
+    digests = (hashlib.blake2b(row.id.encode(), digest_size=8).digest() for row in rows)
+    return np.frombuffer(b"".join(digests), np.uint64)
+
+
+def _refuse_doubles(staged: _Staged, hashes: list[npt.NDArray[np.uint64]], entry: Corpus) -> None:
+    ordered = np.sort(np.concatenate(hashes)) if hashes else np.zeros(0, np.uint64)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return
+    seen: set[str] = set()
+    for row in _kept_rows(staged):
+        if row.id in seen:
+            raise CorpusError(
+                f"id {row.id!r} occurs twice (again in {row.part}, column {entry.id!r}); ids must be "
+                "unique within a language: name another column in `id`, or leave it out for row numbers"
+            )
+        seen.add(row.id)
+
+
+def _totals(batch: Any) -> tuple[int, int, int, int]:
+    return (
+        batch.num_rows,
+        int(batch.column("bytes").to_numpy().sum()),
+        int(batch.column("characters").to_numpy().sum()),
+        len(batch.column("word_start").flatten()),
+    )
+
+
+def _schema(meta: SliceMeta | None) -> Any:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("text", pa.large_string(), nullable=False),
+            pa.field("bytes", pa.int64(), nullable=False),
+            pa.field("characters", pa.int64(), nullable=False),
+            pa.field("graphemes", pa.int64(), nullable=False),
+            pa.field("word_start", pa.list_(pa.int32())),
+            pa.field("word_end", pa.list_(pa.int32())),
+            pa.field("word_lead", pa.list_(pa.int32())),
+            pa.field("cluster", pa.string()),
+        ],
+        metadata=None if meta is None else {METADATA_KEY: meta.to_json().encode()},
+    )
+
+
+def _batch(rows: list[Document], graphemes: IntArray, words: list[Any]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pa.array([row.text for row in rows], pa.large_string())
+    columns = [
+        pa.array([row.id for row in rows], pa.string()),
+        text,
+        pa.array([row.bytes for row in rows], pa.int64()),
+        pc.utf8_length(text).cast(pa.int64()),
+        pa.array(graphemes),
+        *words,
+        pa.array([row.cluster for row in rows], pa.string()),
+    ]
+    return pa.record_batch(columns, schema=_schema(None))
+
+
+def _no_words(n: int) -> list[Any]:
+    import pyarrow as pa
+
+    return [pa.nulls(n, pa.list_(pa.int32()))] * 3
+
+
+def _word_columns(texts: list[str]) -> list[Any]:
+    import pyarrow as pa
+
+    spans = segment.word_spans(texts)
+    if len(spans.ends) and int(spans.ends.max()) > np.iinfo(np.int32).max:
+        raise CorpusError(
+            "a document is longer than 2 GiB; read it by lines or paragraphs, or join fewer rows"
+        )
+    offsets = pa.array(spans.offsets, pa.int32())
+    return [
+        pa.ListArray.from_arrays(offsets, pa.array(values.astype(np.int32)))
+        for values in (spans.starts, spans.ends, spans.leads)
+    ]
+
+
+def _meta(
+    name: str, entry: Any, key: str, reading: Reading, tally: Tally, content: _Content
+) -> SliceMeta:
+    language = entry.resolved()[key]
+    return SliceMeta(
+        corpus=name,
+        language=key,
+        tag=language.tag,
+        script=language.script,
+        kind=entry.kind,
+        parallel=entry.parallel,
+        pivot=entry.pivot,
+        missing_ids=entry.missing_ids,
+        rows_seen=tally.seen,
+        rows_skipped=dict(sorted(tally.skipped.items())),
+        rows_asked=sampling.describe(entry),
+        unit=reading.unit,
+        line_ends=reading.line_ends,
+        join=None if entry.join is None else entry.join.model_dump(),
+        bytes_in_files=reading.bytes_in_files,
+        sources=reading.sources,
+        segmenter=segment.segmenter() if content.words is not None else None,
+        notes=(*reading.notes, *_notes(reading, content)),
+        **content.facts(),
+    )
+
+
+def _notes(reading: Reading, content: _Content) -> Iterator[str]:
+    if reading.line_ends is not None and reading.bytes_in_files is not None:
+        yield (
+            f"read by {reading.unit}, line ends {_PAST[reading.line_ends]}: tokenizers get "
+            f"{content.bytes:,} of the {reading.bytes_in_files:,} bytes in the files"
+        )
+
+
+_PAST = {"keep": "kept", "strip": "stripped"}

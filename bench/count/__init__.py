@@ -1,0 +1,1 @@
+"""Counting: texts encoded once, and tallied."""

@@ -1,0 +1,175 @@
+"""The bootstrap draws of a run: one set of weights per corpus, shared by all tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tokbench.bench.count.stats import (
+    MAX_UNITS,
+    NO_INTERVAL,
+    FloatArray,
+    Interval,
+    draw_weights,
+    interval_of_resamples,
+    seed_of,
+)
+from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """How the documents of a slice are grouped for resampling.
+
+    `of_document[i]` is the unit that document i belongs to; `weights` has shape
+    (resamples, n_units) and each row adds up to n_units.
+    """
+
+    of_document: npt.NDArray[np.int64]
+    weights: FloatArray
+    name: str
+    one_each: bool
+    """Whether document i is unit i."""
+
+    @property
+    def n(self) -> int:
+        """Units that are drawn."""
+        return int(self.weights.shape[1])
+
+    def totals(self, counts: npt.NDArray[np.int64]) -> FloatArray:
+        """Add counts per document up to units; the last axis is documents."""
+        if self.one_each:
+            return counts.astype(np.float64)
+        grouped = np.zeros((*counts.shape[:-1], self.n))
+        np.add.at(grouped.T, self.of_document, counts.T)
+        return grouped
+
+
+def make_units(facts: CorpusFacts, *, resamples: int, seed: int) -> Units:
+    """Group a slice's documents and draw their weights, the same for every tokenizer."""
+    n = len(facts.document_ids)
+    if facts.clusters is not None:
+        _, of_document = np.unique(np.array(facts.clusters), return_inverse=True)
+        name = "cluster"
+    elif n > MAX_UNITS:
+        of_document, name = np.arange(n) * MAX_UNITS // n, "block of documents"
+    else:
+        of_document, name = np.arange(n), "document"
+    n_units = int(of_document.max()) + 1 if n else 0
+    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
+    weights = draw_weights(max(n_units, 1), resamples, seed_of(seed, owner))
+    return Units(
+        of_document=of_document.astype(np.int64),
+        weights=weights,
+        name=name,
+        one_each=name == "document" and n > 0,
+    )
+
+
+class Resampling:
+    """The draws of a run and the resampled totals of its cells, each computed once."""
+
+    def __init__(
+        self,
+        *,
+        cells: Sequence[Cell],
+        corpora: Mapping[tuple[str, str], CorpusFacts],
+        seed: int,
+        resamples: int,
+    ) -> None:
+        self._cells, self._corpora = cells, corpora
+        self._seed, self._resamples = seed, resamples
+        self._units: dict[tuple[str, str], Units] = {}
+        self._totals: dict[tuple[CellKey, str], FloatArray] = {}
+        self._resampled: dict[tuple[CellKey, str], FloatArray] = {}
+
+    def units(self, corpus: str, language: str) -> Units:
+        """Return the resampling units of a slice.
+
+        In a parallel corpus row i is the same id in every language, and has the same weight.
+        """
+        key = corpus, language
+        if key not in self._units:
+            self._units[key] = self._make_units(self._corpora[key])
+        return self._units[key]
+
+    def _make_units(self, facts: CorpusFacts) -> Units:
+        pivot = self._corpora.get((facts.corpus, facts.pivot or ""))
+        if facts.aligned and pivot is not None and pivot.language != facts.language:
+            return self.units(facts.corpus, pivot.language)
+        return make_units(facts, resamples=self._resamples, seed=self._seed)
+
+    def unit_totals(self, cell: Cell, column: str) -> FloatArray:
+        """Return a column added up per unit, shape (n_units,); failed documents count nothing."""
+        key = cell.key, column
+        if key not in self._totals:
+            facts = self._corpora[cell.key.corpus, cell.key.language]
+            counts = np.zeros(len(facts.document_ids), np.int64)
+            counts[cell.tally.rows] = cell.tally.documents[column]
+            self._totals[key] = self.units(facts.corpus, facts.language).totals(counts)
+        return self._totals[key]
+
+    def resampled(self, cell: Cell, column: str) -> FloatArray:
+        """Return a column's total in every resample, shape (resamples,)."""
+        key = cell.key, column
+        if key not in self._resampled:
+            self._resample_all(cell, column)
+        return self._resampled[key]
+
+    def _resample_all(self, cell: Cell, column: str) -> None:
+        """Weight one column of every cell that shares this cell's draws, in one product."""
+        weights = self.units(cell.key.corpus, cell.key.language).weights
+        mates = [
+            other
+            for other in self._cells
+            if self.units(other.key.corpus, other.key.language).weights is weights
+        ]
+        totals = {mate.key: self.unit_totals(mate, column) for mate in mates}
+        # the text is the same for every tokenizer: equal totals are weighted once
+        distinct = {row.tobytes(): row for row in totals.values()}
+        product = np.stack(list(distinct.values())) @ weights.T
+        resampled = dict(zip(distinct, product, strict=True))
+        for key, row in totals.items():
+            self._resampled[key, column] = resampled[row.tobytes()]
+
+    def ratio(self, top: Cell, top_column: str, bottom: Cell, bottom_column: str) -> Interval:
+        """Return the interval of a ratio of totals; the cells must share their draws."""
+        numerator = self.unit_totals(top, top_column)
+        denominator = self.unit_totals(bottom, bottom_column)
+        above, below = self.resampled(top, top_column), self.resampled(bottom, bottom_column)
+        if not below.all():  # a resample without any of it
+            return NO_INTERVAL
+        return interval_of_resamples(above / below, numerator, denominator)
+
+    def paired_ratio(
+        self,
+        corpus: str,
+        numerator: FloatArray,
+        denominator: FloatArray,
+        *,
+        unit: npt.NDArray[np.int64] | None = None,
+    ) -> tuple[float | None, Interval]:
+        """Return Σ numerator ÷ Σ denominator over a part of a corpus, and its interval.
+
+        Both have shape (n,), one value per document that both sides have. `unit` says which of
+        the corpus's units each belongs to (`Units.of_document`): documents of one cluster stay
+        together; without it each is a unit of its own.
+        """
+        if not denominator.sum():
+            return None, NO_INTERVAL
+        if unit is None:
+            n_units = min(len(numerator), MAX_UNITS)
+            unit = np.arange(len(numerator)) * n_units // len(numerator)
+        place, of_document = np.unique(unit, return_inverse=True)
+        top, bottom = (
+            np.bincount(of_document, side).astype(np.float64) for side in (numerator, denominator)
+        )
+        seed = seed_of(self._seed, corpus, "paired", len(numerator))
+        weights = draw_weights(len(place), self._resamples, seed)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            resampled = (weights @ top) / (weights @ bottom)
+        interval = interval_of_resamples(resampled, top, bottom)
+        return float(numerator.sum() / denominator.sum()), interval

@@ -1,0 +1,1 @@
+"""The files of a run: written once, read by everything else."""

@@ -1,0 +1,376 @@
+"""A run folder: the schemas of its files, whole writes, and reading it back.
+
+Exact files (`measurements.parquet`, `documents/`, `findings.parquet`, `run.json`) hold no clock
+and no host: the same inputs give the same bytes. `environment.json` holds the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import LOSS_CAUSES, CellKey
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.files import whole_file
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.results.digest import TableDigest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA_VERSION = 1
+
+MEASUREMENTS = pa.schema(
+    [
+        ("suite", pa.string()),
+        ("metric", pa.string()),
+        ("unit", pa.string()),
+        ("direction", pa.string()),
+        ("tokenizer", pa.string()),
+        ("tokenizer_fingerprint", pa.string()),
+        ("corpus", pa.string()),
+        ("corpus_sha256", pa.string()),
+        ("language", pa.string()),
+        ("tag", pa.string()),
+        ("script", pa.string()),
+        ("kind", pa.string()),
+        ("value", pa.float64()),
+        ("ci_low", pa.float64()),
+        ("ci_high", pa.float64()),
+        ("n", pa.int64()),
+        ("params", pa.string()),
+        ("status", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
+FINDINGS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("suite", pa.string()),
+        ("tokenizer", pa.string()),
+        ("corpus", pa.string()),
+        ("language", pa.string()),
+        ("document_id", pa.string()),
+        ("message", pa.string()),
+        ("data", pa.string()),
+    ]
+)
+
+COUNTS = (
+    "bytes",
+    "characters",
+    "graphemes",
+    "words",
+    "tokens",
+    "unknown",
+    "byte_fallback",
+    "partial_character",
+    *(f"lost_{cause}" for cause in LOSS_CAUSES),
+    "word_tokens",
+    "continued_words",
+    "single_token_words",
+    "spells_special",
+    "byte_sum_breach",
+)
+
+DOCUMENTS = pa.schema(
+    [
+        ("language", pa.string()),
+        ("document_id", pa.string()),
+        *((name, pa.int64()) for name in COUNTS),
+        ("round_trip", pa.string()),
+        ("ids_hash", pa.uint64()),
+        ("ids", pa.list_(pa.uint32())),
+    ]
+)
+
+VOCABULARY = pa.schema([("id", pa.uint32()), ("bytes", pa.binary()), ("kind", pa.string())])
+"""`kind` is ordinary, special, unknown, byte_fallback or added; `bytes` is null where an id has no
+content of its own."""
+
+
+TIMINGS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("tokenizer", pa.string()),
+        ("twin", pa.bool_()),
+        ("corpus", pa.string()),
+        ("language", pa.string()),
+        ("length", pa.string()),
+        ("phase", pa.string()),
+        ("call", pa.string()),
+        ("batch_size", pa.int64()),
+        ("threads", pa.int64()),
+        ("text", pa.string()),
+        ("process", pa.int64()),
+        ("round", pa.int64()),
+        ("item", pa.int64()),
+        ("warm_up", pa.bool_()),
+        ("passes", pa.int64()),
+        ("bytes", pa.int64()),
+        ("wall_seconds", pa.float64()),
+        ("cpu_seconds", pa.float64()),
+        ("peak_bytes", pa.int64()),
+    ]
+)
+
+
+def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
+    """Write a Parquet file whole, one row group for each table; return the digest of its values."""
+    tables = iter([tables] if isinstance(tables, pa.Table) else tables)
+    first = next(tables)
+    digest = TableDigest(first.schema)
+    repeating = [
+        f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
+    ]
+    options = {
+        "compression": "snappy",
+        "use_dictionary": repeating,
+        "write_statistics": repeating,
+        "column_encoding": {
+            f.name: "DELTA_BINARY_PACKED" for f in first.schema if f.type == pa.int64()
+        },
+    }
+    with (
+        whole_file(path) as temporary,
+        pq.ParquetWriter(temporary, first.schema, **options) as writer,
+    ):
+        for table in itertools.chain([first], tables):
+            digest.add(table)
+            writer.write_table(table)
+    return digest.hexdigest()
+
+
+def measurement_table(measurements: Iterable[Measurement], tallies: Tallies) -> pa.Table:
+    """Return one row per measurement, sorted by key, with what identifies its inputs."""
+    rows = _measurement_rows(measurements, tallies)
+    keys = [MEASUREMENTS.names.index(c) for c in _SORT]
+    rows.sort(key=lambda row: [row[key] or "" for key in keys])
+    columns = zip(*rows, strict=True) if rows else [()] * len(MEASUREMENTS)
+    arrays = [pa.array(column, f.type) for column, f in zip(columns, MEASUREMENTS, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=MEASUREMENTS)
+
+
+_PARAMS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
+_SORT = ("corpus", "language", "suite", "metric", "tokenizer", "params")
+
+
+def _measurement_rows(
+    measurements: Iterable[Measurement], tallies: Tallies
+) -> list[tuple[Any, ...]]:
+    """Return the columns of `MEASUREMENTS` for each measurement."""
+    of_place = {
+        place: (facts.sha256, place[1], facts.tag, facts.script, facts.kind)
+        for place, facts in tallies.corpora.items()
+    }
+    kinds = {facts.corpus: facts.kind for facts in tallies.corpora.values()}
+    fingerprints = {key: facts.fingerprint for key, facts in tallies.tokenizers.items()}
+    return [
+        (
+            m.suite,
+            m.metric.name,
+            m.metric.unit,
+            m.metric.direction,
+            m.tokenizer,
+            fingerprints.get(m.tokenizer or ""),
+            m.corpus,
+            *(
+                of_place.get((m.corpus or "", m.language or ""))
+                or (None, m.language, None, None, kinds.get(m.corpus or ""))
+            ),
+            _finite(m.value),
+            _finite(m.ci_low),
+            _finite(m.ci_high),
+            m.n,
+            _params(m),
+            m.status,
+            m.detail,
+        )
+        for m in measurements
+    ]
+
+
+def _params(m: Measurement) -> str:
+    if not m.params:
+        return "{}"
+    try:
+        return _PARAMS.encode(m.params)
+    except (TypeError, ValueError) as exc:
+        raise ResultsError(
+            f"suite {m.suite}: the params of {m.metric.name} cannot be written: {exc}; this is a "
+            "fault of the suite"
+        ) from exc
+
+
+def _finite(value: float | None) -> float | None:
+    if value is None:
+        return None
+    if not math.isfinite(value):
+        raise ResultsError(
+            f"a metric gave {value}, which is no number; this is a fault of its suite"
+        )
+    return float(value)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Build a table column by column, in the fixed schema."""
+    columns = [pa.array([row[f.name] for row in rows], f.type) for f in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _data(f: Finding) -> str:
+    try:
+        return json.dumps(dict(f.data), sort_keys=True, ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError) as exc:
+        raise ResultsError(
+            f"suite {f.suite}: the data of a finding cannot be written: {exc}; this is a fault of "
+            "the suite"
+        ) from exc
+
+
+def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return one row per finding, sorted."""
+    rows = [
+        {
+            "kind": f.kind,
+            "suite": f.suite,
+            "tokenizer": f.tokenizer,
+            "corpus": f.corpus,
+            "language": f.language,
+            "document_id": f.document_id,
+            "message": f.message,
+            "data": _data(f),
+        }
+        for f in findings
+    ]
+    rows.sort(key=lambda row: [str(row[c] or "") for c in FINDINGS.names])
+    return rows
+
+
+def cell_path(folder: Path, key: CellKey) -> Path:
+    """Return where a run folder keeps the counts of a cell.
+
+    Tokenizers and corpora have names that can be file names; a language may have any.
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+#-]{0,79}", key.language)
+    name = key.language if plain else hashlib.sha256(key.language.encode()).hexdigest()[:32]
+    return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A finished run, read from its folder; tables are read when asked for."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Folder name, such as ``quick-3``."""
+        return self.folder.name
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """What `run.json` holds: config, tokenizers, corpora, cells, versions, digest."""
+        return self._json("run.json")
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Clock, machine and CPU seconds, which come last; empty when the file is not there."""
+        return self._json("environment.json") if (self.folder / "environment.json").exists() else {}
+
+    @cached_property
+    def measurements(self) -> pa.Table:
+        """All exact measurements, one row per value."""
+        return self._table("measurements.parquet", MEASUREMENTS)
+
+    @cached_property
+    def throughput(self) -> pa.Table:
+        """Noisy measurements, in the same columns; empty when nothing was timed."""
+        if not (self.folder / "throughput.parquet").exists():
+            return MEASUREMENTS.empty_table()
+        return self._table("throughput.parquet", MEASUREMENTS)
+
+    @cached_property
+    def timings(self) -> pa.Table:
+        """Every raw sample; empty when nothing was timed."""
+        if not (self.folder / "timings.parquet").exists():
+            return TIMINGS.empty_table()
+        return self._table("timings.parquet", TIMINGS)
+
+    @cached_property
+    def findings(self) -> pa.Table:
+        """Witnesses, refusals, failures and warnings."""
+        return self._table("findings.parquet", FINDINGS)
+
+    def documents(self, tokenizer: str, corpus: str) -> pa.Table:
+        """Counts per document of one tokenizer on one corpus."""
+        return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS)
+
+    def vocabulary(self, tokenizer: str) -> pa.Table:
+        """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
+        return self._table(f"vocabulary/{tokenizer}.parquet", VOCABULARY)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return exact and noisy measurements as one frame, with a column `run`.
+
+        Counts are pandas' nullable Int64, text is string, so an absent value stays absent.
+        """
+        import pandas as pd
+
+        table = pa.concat_tables([self.measurements, self.throughput])
+        frame: pd.DataFrame = table.to_pandas(
+            types_mapper={pa.int64(): pd.Int64Dtype(), pa.string(): pd.StringDtype()}.get
+        )
+        frame.insert(0, "run", self.name)
+        return frame
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            value = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as exc:
+            raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
+        if not isinstance(value, dict):
+            raise ResultsError(f"{self.folder / name}: is not a JSON object")
+        return value
+
+    def _table(self, name: str, schema: pa.Schema) -> pa.Table:
+        try:
+            with pq.ParquetFile(self.folder / name) as file:  # `read_table` loads pyarrow.dataset
+                return file.read().select(schema.names)
+        except (OSError, pa.ArrowException, KeyError) as exc:
+            raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
+
+
+def load_results(path: str | Path) -> Results:
+    """Return the results of a run folder.
+
+    Raises `ResultsError` when it is no finished run, or one of another schema version.
+    """
+    results = Results(Path(path))
+    if not (results.folder / "run.json").exists():
+        hint = (
+            "; the run is not finished: run its config again to complete it"
+            if (results.folder / "plan.json").exists()
+            else ""
+        )
+        raise ResultsError(f"{path}: is no finished run (no run.json){hint}")
+    found = results.run.get("schema_version")
+    if found != SCHEMA_VERSION:
+        raise ResultsError(
+            f"{path}: has results schema {found}, this tokbench reads {SCHEMA_VERSION}; "
+            "run it again or use the tokbench version named in run.json"
+        )
+    return results

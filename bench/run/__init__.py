@@ -1,0 +1,1 @@
+"""A run, from its config to its results."""

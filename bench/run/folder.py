@@ -1,0 +1,130 @@
+"""The folder of a run: chosen, locked, taken up again.
+
+One process at a time works in a folder; the lock is the system's own, so it is gone with the
+process that held it, however that ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import filelock
+
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.files import write_json
+from tokbench.bench.paths import is_text
+from tokbench.bench.run.cell_files import failed_rows_of
+from tokbench.bench.run.plan import Plan
+
+Rerun = Literal["missing", "failed", "all"]
+"""What is counted again in the last run of a plan: nothing that is there, failures, or all."""
+
+LOCK = ".lock"
+
+
+@contextmanager
+def open_folder(
+    output: Path, plan: Plan, *, new: bool = False, rerun: Rerun | None = None
+) -> Iterator[Path]:
+    """Give the folder of a run to the caller alone.
+
+    It is the last run of the same plan if that is unfinished (or `rerun` asks for it finished or
+    not), else one of the next free number. Raises `ResultsError` where another process works in
+    it, or it cannot be written.
+    """
+    if not is_text(output.absolute()):
+        raise ResultsError(f"{str(output)!r}: is not UTF-8; choose another --output")
+    folder = _unfinished(output, plan, rerun=rerun) if not new else None
+    if folder is None:
+        folder = _next(output, plan.name)
+    with _locked(folder):
+        _clean(folder)
+        _forget(folder, rerun)
+        facts = {"plan": plan.sha256, "cells": len(plan.cells)}
+        write_json(folder / "plan.json", {**facts, "finished": False})
+        yield folder
+        write_json(folder / "plan.json", {**facts, "finished": True})
+        _clean(folder)
+
+
+def _numbers(output: Path, name: str) -> list[int]:
+    prefix = f"{name}-"
+    found = (path.name[len(prefix) :] for path in output.glob(f"{prefix}*"))
+    return sorted(int(number) for number in found if number.isdigit())
+
+
+def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None:
+    numbers = _numbers(output, plan.name)
+    if not numbers:
+        return None
+    last = output / f"{plan.name}-{numbers[-1]}"
+    facts = _facts(last)
+    whole = bool(facts.get("finished")) and (last / "run.json").exists()
+    finished = whole and rerun is None
+    return None if finished or facts.get("plan") != plan.sha256 else last
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """Return what a run folder says of its plan; nothing where that cannot be read."""
+    try:
+        facts = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _next(output: Path, name: str) -> Path:
+    """Make the folder of the next free number, whoever else is doing the same."""
+    number = (_numbers(output, name) or [0])[-1] + 1
+    while True:
+        folder = output / f"{name}-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        except OSError as exc:
+            raise ResultsError(
+                f"{folder}: cannot be made: {exc.strerror or exc}; choose another --output"
+            ) from exc
+        else:
+            return folder
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    lock = filelock.FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout as exc:
+        raise ResultsError(
+            f"{folder}: another process is at work there; wait until it has finished, or give "
+            "--new for a run of its own"
+        ) from exc
+    except OSError as exc:
+        raise ResultsError(
+            f"{folder}: cannot be written: {exc.strerror or exc}; choose another --output"
+        ) from exc
+    try:
+        yield
+    finally:
+        lock.release()
+        with contextlib.suppress(OSError):
+            (folder / LOCK).unlink()
+
+
+def _clean(folder: Path) -> None:
+    """Remove what a process that was killed had begun to write."""
+    for path in folder.rglob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _forget(folder: Path, rerun: Rerun | None) -> None:
+    for path in folder.glob("cells/*/*/*.cell") if rerun in ("failed", "all") else ():
+        if rerun == "all" or failed_rows_of(path):
+            path.unlink()

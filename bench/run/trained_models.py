@@ -1,0 +1,221 @@
+"""Tokenizers that a config trains: found by fingerprint, or trained and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tokbench.bench import plugins
+from tokbench.bench.cache import cache_folder
+from tokbench.bench.config.schema import TrainEntry
+from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.environment import library_versions
+from tokbench.bench.errors import TokbenchError, TrainingError, is_library_failure, named
+from tokbench.bench.plugins import (
+    MergeTrainer,
+    NestedTrainer,
+    TokenizerPlugin,
+    Trace,
+    TrainedModel,
+    TrainerPlugin,
+)
+from tokbench.bench.workers.sources import TokenizerSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A trained tokenizer: how to load it, and what training reported."""
+
+    source: TokenizerSource
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SliceTexts:
+    """The texts of several slices, one after the other; may be iterated again."""
+
+    slices: Sequence[Slice]
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self.slices:
+            for batch in part.batches():
+                yield from batch.texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """A model to be made: its trainer, what decides it, and the folder named after that."""
+
+    entry: TrainEntry
+    trainer: TrainerPlugin
+    identity: Mapping[str, Any]
+    folder: Path
+
+
+def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
+    """Return the model of a `train:` block, from the cache where it was trained before.
+
+    The fingerprint covers the trainer, its options, the text and the library versions. Raises
+    `TrainingError` when the trainer refuses or fails.
+    """
+    return stored(key, entry, slices) or train({key: entry}, slices)[key]
+
+
+def stored(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained | None:
+    """Return the model of a `train:` block if it is in the cache and undamaged."""
+    wanted = _identify(entry, slices)
+    facts = _stored(wanted.folder)
+    return None if facts is None else _trained(key, wanted, facts)
+
+
+def train(
+    entries: Mapping[str, TrainEntry],
+    slices: Sequence[Slice],
+    *,
+    texts: Iterable[str] | None = None,
+    trace: Trace | None = None,
+) -> dict[str, Trained]:
+    """Train the models of `train:` blocks that `shared` put together, and keep them in the cache.
+
+    `texts` may stand in for the texts of the slices, to watch them go by; `trace` is told each
+    merge. Raises `TrainingError` when the trainer refuses or fails.
+    """
+    wanted = {key: _identify(entry, slices) for key, entry in entries.items()}
+    texts = SliceTexts(slices) if texts is None else texts
+    # two keys may ask for the very same model
+    models = {one.folder: one for one in wanted.values()}
+    with _kept(", ".join(wanted), models) as folders:
+        made = _run(", ".join(wanted), models, texts, folders, trace)
+        facts = {at: _write_facts(made[at], models[at], folders[at]) for at in models}
+    return {key: _trained(key, one, facts[one.folder]) for key, one in wanted.items()}
+
+
+def shared(entries: Mapping[str, TrainEntry]) -> list[dict[str, TrainEntry]]:
+    """Put the entries together that one training serves: they differ in their size alone.
+
+    That takes a trainer whose merges nest; every other entry is on its own.
+    """
+    groups: dict[str, dict[str, TrainEntry]] = {}
+    for key, entry in entries.items():
+        trainer = trainer_of(entry)
+        same: Any = {"alone": key}
+        if isinstance(trainer, NestedTrainer):
+            options = trainer.model_dump(mode="json", exclude={"vocab_size"})
+            same = [entry.trainer, entry.corpus, entry.languages, options]
+        groups.setdefault(json.dumps(same, sort_keys=True), {})[key] = entry
+    return list(groups.values())
+
+
+def trainer_of(entry: TrainEntry) -> TrainerPlugin:
+    """Return the trainer of a `train:` block with its options."""
+    return plugins.find(TrainerPlugin, entry.trainer).model_validate(entry.options)
+
+
+def _identify(entry: TrainEntry, slices: Sequence[Slice]) -> _Wanted:
+    trainer = trainer_of(entry)
+    identity = {
+        "trainer": entry.trainer,
+        "options": trainer.model_dump(mode="json"),
+        "text": [part.meta.sha256 for part in slices],
+        "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
+    }
+    name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    folder = cache_folder("models") / name[:32]
+    return _Wanted(entry=entry, trainer=trainer, identity=identity, folder=folder)
+
+
+def _stored(folder: Path) -> dict[str, Any] | None:
+    try:
+        facts: dict[str, Any] = json.loads((folder / "trained.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts if facts.get("files") == _file_hashes(folder) else None
+
+
+def _file_hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name != "trained.json"
+    }
+
+
+@contextmanager
+def _kept(names: str, targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    """Give a folder to write each model in; they become the targets only if all goes well."""
+    folders = {at: at.with_name(f".{at.name}.{os.getpid()}") for at in targets}
+    try:
+        for temporary in folders.values():
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir(parents=True)
+        yield folders
+        for target, temporary in folders.items():
+            shutil.rmtree(target, ignore_errors=True)
+            temporary.rename(target)
+    except OSError as exc:
+        where = cache_folder("models")
+        raise TrainingError(f"tokenizer {names}: cannot store the model in {where}: {exc}") from exc
+    finally:
+        for temporary in folders.values():
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _write_facts(model: TrainedModel, wanted: _Wanted, folder: Path) -> dict[str, Any]:
+    facts = {**asdict(model), **{k: wanted.identity[k] for k in ("trainer", "options")}}
+    facts["notes"] = list(model.notes)
+    facts["files"] = _file_hashes(folder)
+    text = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
+    (folder / "trained.json").write_text(text, encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)  # in the order of a model found in the cache
+    return found
+
+
+def _run(
+    names: str,
+    models: Mapping[Path, _Wanted],
+    texts: Iterable[str],
+    folders: Mapping[Path, Path],
+    trace: Trace | None,
+) -> dict[Path, TrainedModel]:
+    try:
+        return _models({at: one.trainer for at, one in models.items()}, texts, folders, trace)
+    except TokbenchError:
+        raise
+    except BaseException as exc:
+        if not is_library_failure(exc):
+            raise
+        raise TrainingError(f"tokenizer {names}: training failed: {named(exc)}") from exc
+
+
+def _models(
+    trainers: Mapping[Path, TrainerPlugin],
+    texts: Iterable[str],
+    folders: Mapping[Path, Path],
+    trace: Trace | None,
+) -> dict[Path, TrainedModel]:
+    first = next(iter(trainers.values()))
+    if len(trainers) > 1 and isinstance(first, NestedTrainer):
+        sizes = {at: t.vocab_size for at, t in trainers.items() if isinstance(t, NestedTrainer)}
+        by_size = {size: folders[at] for at, size in sizes.items()}
+        models = first.train_curve(texts, by_size, trace=trace)
+        return {at: models[size] for at, size in sizes.items()}
+    return {
+        at: trainer.train(texts, folders[at], trace=trace)
+        if isinstance(trainer, MergeTrainer)
+        else trainer.train(texts, folders[at])
+        for at, trainer in trainers.items()
+    }
+
+
+def _trained(key: str, wanted: _Wanted, facts: Mapping[str, Any]) -> Trained:
+    options = dict(facts["tokenizer"])
+    plugin = plugins.find(TokenizerPlugin, options.pop("type")).model_validate(options)
+    source = TokenizerSource(key=key, plugin=plugin, folder=wanted.folder)
+    return Trained(source=source, facts={**facts, "corpus": wanted.entry.corpus})

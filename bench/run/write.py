@@ -1,0 +1,128 @@
+"""Write a finished run: the exact files, the noisy ones beside them, `run.json` last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tokbench.bench.config.schema import Config
+from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import Cell
+from tokbench.bench.environment import library_versions
+from tokbench.bench.files import write_json
+from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.results.digest import digest_of
+from tokbench.bench.results.documents import documents_tables
+from tokbench.bench.results.run_folder import (
+    FINDINGS,
+    SCHEMA_VERSION,
+    TIMINGS,
+    finding_rows,
+    measurement_table,
+    table_of,
+    write_parquet,
+)
+from tokbench.bench.results.vocabulary import kept_vocabulary
+from tokbench.bench.run.plan import Plan
+from tokbench.bench.timing.contest import Sample
+
+
+def write_run(
+    folder: Path,
+    config: Config,
+    plan: Plan,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    measurements: Sequence[Measurement],
+    findings: Sequence[Finding],
+    noisy: Sequence[Measurement],
+    samples: Sequence[Sample],
+    vocabularies: Mapping[str, pa.Table],
+) -> None:
+    """Write every file of a run folder but `environment.json` and the reports.
+
+    `run.json` comes last, so that a folder that holds it holds everything. Raises `ResultsError`
+    where one cannot be written.
+    """
+    tables: dict[str, pa.Table | Iterable[pa.Table]] = {
+        "measurements.parquet": measurement_table(measurements, tallies),
+        "findings.parquet": table_of(finding_rows(findings), FINDINGS),
+        **_documents(tallies),
+        **vocabularies,
+    }
+    digests = {name: write_parquet(folder / name, table) for name, table in tables.items()}
+    if noisy or samples:
+        write_parquet(folder / "throughput.parquet", measurement_table(noisy, tallies))
+        timings = pa.Table.from_pylist([vars(s) for s in samples], schema=TIMINGS)
+        write_parquet(folder / "timings.parquet", timings)
+    write_json(folder / "run.json", run_json(config, plan, tallies, slices, digest_of(digests)))
+
+
+def vocabularies_of(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
+    """Return what the workers kept of each vocabulary whose ids are kept."""
+    counted = dict.fromkeys(cell.key.tokenizer for cell in tallies.counted())
+    return {
+        f"vocabulary/{name}.parquet": kept_vocabulary(
+            folder / "cells" / name, tallies.tokenizers[name].fingerprint
+        )
+        for name in counted
+    }
+
+
+def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in tallies.counted():
+        groups.setdefault((cell.key.tokenizer, cell.key.corpus), []).append(cell)
+    return {
+        f"documents/{tokenizer}@{corpus}.parquet": documents_tables(cells, tallies)
+        for (tokenizer, corpus), cells in groups.items()
+    }
+
+
+def run_json(
+    config: Config,
+    plan: Plan,
+    tallies: Tallies,
+    slices: Mapping[tuple[str, str], Slice],
+    digest: str,
+) -> dict[str, Any]:
+    """Return what `run.json` holds: no clock, no host, paths only as the user wrote them."""
+    corpora: dict[str, dict[str, Any]] = {}
+    for (corpus, language), part in slices.items():
+        corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": config.run.name,
+        "config": config.canonical(),
+        "config_path": config.path,
+        "overrides": list(config.overrides),
+        "plan": plan.sha256,
+        "policy": {
+            "special_tokens": config.run.special_tokens,
+            "lost_limit": config.run.lost_limit,
+        },
+        "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
+        "versions": library_versions(),
+        "metrics": {
+            spec.name: {
+                "unit": spec.unit,
+                "direction": spec.direction,
+                "definition": spec.definition,
+            }
+            for suite in config.suites.values()
+            for spec in suite.metrics
+        },
+        "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
+        "corpora": corpora,
+        "cells": [
+            {**cell.key._asdict(), "status": cell.status, "n": cell.tally.n, "detail": cell.detail}
+            for cell in tallies.cells.values()
+        ],
+        "digest": digest,
+    }

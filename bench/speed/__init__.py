@@ -1,0 +1,1 @@
+"""Two sides timed against each other in the same job."""

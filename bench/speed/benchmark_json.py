@@ -1,0 +1,158 @@
+"""Take the JSON of pytest-benchmark into a run: its values and every raw time.
+
+Only what was measured on the run's own text, tokenizers and CPU is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tokbench.bench.errors import ResultsError
+from tokbench.bench.results.run_folder import (
+    MEASUREMENTS,
+    TIMINGS,
+    Results,
+    load_results,
+    table_of,
+    write_parquet,
+)
+from tokbench.bench.timing.contest import Sample
+
+SOURCE = "pytest-benchmark"
+
+
+def import_json(run: str | Path, path: str | Path) -> int:
+    """Take a JSON of pytest-benchmark into a run's `throughput.parquet` and `timings.parquet`.
+
+    Returns how many tests were taken in; what was imported before is replaced. The exact files and
+    their digest stay as they are. Raises `ResultsError` where the JSON holds no raw times or none
+    of tokbench's tests, or where text, tokenizer or CPU are not those of the run.
+    """
+    results = load_results(run)
+    benchmarks = [b for b in _read(path) if "tokenizer_fingerprint" in b.get("extra_info", {})]
+    if not benchmarks:
+        raise ResultsError(
+            f"{path}: holds no test of tokbench; make it with: pytest suites/perf "
+            "--tokbench-config CONFIG --benchmark-json FILE"
+        )
+    for benchmark in benchmarks:
+        _check(results, benchmark, path)
+    samples = [vars(sample) for b in benchmarks for sample in _samples(b)]
+    rows = [row for b in benchmarks for row in _rows(results, b)]
+    kept = [r for r in results.throughput.to_pylist() if SOURCE not in r["params"]]
+    timings = [r for r in results.timings.to_pylist() if r["source"] != SOURCE]
+    write_parquet(results.folder / "throughput.parquet", table_of([*kept, *rows], MEASUREMENTS))
+    table = pa.Table.from_pylist([*timings, *samples], schema=TIMINGS)
+    write_parquet(results.folder / "timings.parquet", table)
+    return len(benchmarks)
+
+
+def _read(path: str | Path) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        benchmarks: list[dict[str, Any]] = found["benchmarks"]
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise ResultsError(f"{path}: is no JSON of pytest-benchmark ({exc})") from exc
+    return benchmarks
+
+
+def _check(results: Results, benchmark: Mapping[str, Any], path: str | Path) -> None:
+    """Refuse what was not measured on the run's text, tokenizer and CPU."""
+    info, run = benchmark["extra_info"], results.run
+    where = f"{path}: {benchmark['name']}"
+    if not benchmark["stats"].get("data"):
+        raise ResultsError(f"{where}: has no raw times; save it with --benchmark-save-data")
+    facts = run["tokenizers"].get(info["tokenizer"])
+    if facts is None or facts["fingerprint"] != info["tokenizer_fingerprint"]:
+        raise ResultsError(f"{where}: {results.name} has no such tokenizer with these ids")
+    slices = run["corpora"].get(info["corpus"], {})
+    for language, sha256 in info["slices"].items():
+        if slices.get(language, {}).get("sha256") != sha256:
+            raise ResultsError(f"{where}: {results.name} has other text in {language}")
+    cpu = results.environment.get("cpu")
+    if cpu != info["cpu"]:
+        raise ResultsError(f"{where}: timed on another CPU ({info['cpu']}; the run: {cpu})")
+
+
+def _samples(benchmark: Mapping[str, Any]) -> Iterator[Sample]:
+    info = benchmark["extra_info"]
+    latency = info["phase"] == "latency"
+    for number, seconds in enumerate(benchmark["stats"]["data"]):
+        yield Sample(
+            source=SOURCE,
+            tokenizer=info["tokenizer"],
+            corpus=info["corpus"],
+            language=info["language"],
+            length=info["length"],
+            phase=info["phase"],
+            call=info["call"],
+            batch_size=info["batch_size"],
+            threads=info["threads"],
+            text=info["text"],
+            process=0,
+            round=number // info["documents"] if latency else number,
+            item=number % info["documents"] if latency else 0,
+            bytes=None if latency else info["bytes"],
+            wall_seconds=seconds,
+        )
+
+
+def _rows(results: Results, benchmark: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    info, seconds = benchmark["extra_info"], benchmark["stats"]["data"]
+    params = {
+        **{name: info[name] for name in ("phase", "call", "batch_size", "threads", "text")},
+        **{name: info[name] for name in ("length", "documents", "bytes", "document_bytes")},
+        "source": SOURCE,
+        "processes": 1,
+    }
+    if info["phase"] == "latency":
+        walls = np.array(seconds) * 1e6
+        for name, level in (("latency_p50", 50), ("latency_p99", 99)):
+            value = float(np.percentile(walls, level))
+            yield _row(results, info, name, "µs", "lower", value, len(walls), params)
+        return
+    speeds = [info["bytes"] / 1e6 / max(one, 1e-9) for one in seconds]
+    low, _, high = quantiles(speeds, n=4, method="inclusive")
+    params |= {"quartiles": [low, high], "unit_of_n": "rounds"}
+    name = f"{info['phase']}_throughput"
+    yield _row(results, info, name, "MB/s", "higher", median(speeds), len(speeds), params)
+
+
+def _row(
+    results: Results,
+    info: Mapping[str, Any],
+    metric: str,
+    unit: str,
+    direction: str,
+    value: float,
+    n: int,
+    params: Mapping[str, Any],
+) -> dict[str, Any]:
+    slices = results.run["corpora"][info["corpus"]]
+    meta = slices.get(info["language"], {})
+    return {
+        **dict.fromkeys(MEASUREMENTS.names),
+        "suite": "throughput",
+        "metric": metric,
+        "unit": unit,
+        "direction": direction,
+        "tokenizer": info["tokenizer"],
+        "tokenizer_fingerprint": info["tokenizer_fingerprint"],
+        "corpus": info["corpus"],
+        "corpus_sha256": meta.get("sha256"),
+        "language": info["language"],
+        "tag": meta.get("tag"),
+        "script": meta.get("script"),
+        "kind": next(iter(slices.values()))["kind"],
+        "value": value,
+        "n": n,
+        "params": json.dumps(params, sort_keys=True, ensure_ascii=False),
+        "status": "ok",
+    }

@@ -1,0 +1,1 @@
+"""Timing: cases, samples and ratios."""

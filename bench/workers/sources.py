@@ -1,0 +1,39 @@
+"""From a config entry to a loaded tokenizer, in whatever process needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokbench.bench.errors import TokbenchError, TokenizerError, is_library_failure, named
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerSource:
+    """What is needed to load one tokenizer: small enough to send to another process."""
+
+    key: str
+    plugin: TokenizerPlugin
+    folder: Path
+
+    def load(self) -> Tokenizer:
+        """Return the tokenizer; any failure of its library becomes a `TokenizerError`."""
+        with library_failures(self.key):
+            return self.plugin.load(LoadContext(folder=self.folder))
+
+
+@contextmanager
+def library_failures(key: str, doing: str = "load it") -> Iterator[None]:
+    """Turn what a tokenizer's library raises in the block into a `TokenizerError`."""
+    try:
+        yield
+    except TokbenchError:
+        raise
+    except BaseException as exc:
+        if not is_library_failure(exc):
+            raise
+        raise TokenizerError(f"tokenizer {key}: its library cannot {doing}: {named(exc)}") from exc

@@ -1,0 +1,1 @@
+"""Reports on two runs, and on many."""

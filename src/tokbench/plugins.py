@@ -1,0 +1,154 @@
+"""Everything that a plug-in needs, under one name.
+
+    from tokbench.plugins import CountsSuite, Measurement, MetricSpec, Tallies
+
+Names are imported on use, so that a plug-in's module stays light. Nothing is defined here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokbench.bench.commands.anchors import AnchorPlugin, Check
+    from tokbench.bench.compare.comparison import Comparison
+    from tokbench.bench.compare.report import ComparisonPlugin
+    from tokbench.bench.count.stats import Interval
+    from tokbench.bench.count.suite import CountsSuite
+    from tokbench.bench.count.tallies import Tallies
+    from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, Tally, TokenizerFacts
+    from tokbench.bench.count.token_bytes import Contents
+    from tokbench.bench.errors import InputError, Refusal, TokenizerError, TrainingError
+    from tokbench.bench.markup import escape, markdown_table
+    from tokbench.bench.model import (
+        Finding,
+        Fingerprint,
+        HasMerging,
+        HasOffsets,
+        HasPreTokens,
+        HasSingleCall,
+        HasSpecialTokens,
+        HasThreads,
+        Ids,
+        Measurement,
+        Merging,
+        MetricSpec,
+        Span,
+        Tokenizer,
+        Vocabulary,
+    )
+    from tokbench.bench.plugins import (
+        LoadContext,
+        MergeEvent,
+        MergeTrainer,
+        NestedTrainer,
+        Plugin,
+        SuitePlugin,
+        TokenizerPlugin,
+        Trace,
+        TrainedModel,
+        TrainerPlugin,
+    )
+    from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
+    from tokbench.bench.results.run_folder import Results
+    from tokbench.bench.run.probe import Examination, Subject
+    from tokbench.bench.run.suite import TokenizerSuite
+    from tokbench.bench.timing.cases import Block, Case, Grid
+    from tokbench.bench.timing.contest import Contest, Sample, Timed
+    from tokbench.bench.timing.suite import ClockSuite
+
+_HOMES = {
+    "commands.anchors": "AnchorPlugin Check",
+    "compare.comparison": "Comparison",
+    "compare.report": "ComparisonPlugin",
+    "count.stats": "Interval",
+    "count.suite": "CountsSuite",
+    "count.tallies": "Tallies",
+    "count.tally": "Cell CellKey CorpusFacts Tally TokenizerFacts",
+    "count.token_bytes": "Contents",
+    "errors": "InputError Refusal TokenizerError TrainingError",
+    "markup": "escape markdown_table",
+    "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
+    " HasSpecialTokens HasThreads Ids Measurement Merging MetricSpec Span Tokenizer Vocabulary",
+    "plugins": "LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
+    " TokenizerPlugin Trace TrainedModel TrainerPlugin",
+    "results.report": "HistoryPlugin ReportPlugin",
+    "results.run_folder": "Results",
+    "run.probe": "Examination Subject",
+    "run.suite": "TokenizerSuite",
+    "timing.cases": "Block Case Grid",
+    "timing.contest": "Contest Sample Timed",
+    "timing.suite": "ClockSuite",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "AnchorPlugin",
+    "Block",
+    "Case",
+    "Cell",
+    "CellKey",
+    "Check",
+    "ClockSuite",
+    "Comparison",
+    "ComparisonPlugin",
+    "Contents",
+    "Contest",
+    "CorpusFacts",
+    "CountsSuite",
+    "Examination",
+    "Finding",
+    "Fingerprint",
+    "Grid",
+    "HasMerging",
+    "HasOffsets",
+    "HasPreTokens",
+    "HasSingleCall",
+    "HasSpecialTokens",
+    "HasThreads",
+    "HistoryPlugin",
+    "Ids",
+    "InputError",
+    "Interval",
+    "LoadContext",
+    "Measurement",
+    "MergeEvent",
+    "MergeTrainer",
+    "Merging",
+    "MetricSpec",
+    "NestedTrainer",
+    "Plugin",
+    "Refusal",
+    "ReportPlugin",
+    "Results",
+    "Sample",
+    "Span",
+    "Subject",
+    "SuitePlugin",
+    "Tallies",
+    "Tally",
+    "Timed",
+    "Tokenizer",
+    "TokenizerError",
+    "TokenizerFacts",
+    "TokenizerPlugin",
+    "TokenizerSuite",
+    "Trace",
+    "TrainedModel",
+    "TrainerPlugin",
+    "TrainingError",
+    "Vocabulary",
+    "escape",
+    "markdown_table",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(f"tokbench.bench.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""How compactly text is written."""

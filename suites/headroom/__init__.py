@@ -1,0 +1,1 @@
+"""How close a vocabulary comes to the fewest tokens it allows."""

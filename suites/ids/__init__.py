@@ -1,0 +1,1 @@
+"""Whether engines give the same ids."""

@@ -1,0 +1,1 @@
+"""How evenly the vocabulary is used."""

@@ -1,0 +1,167 @@
+"""What each language pays: tokens of a language against the same text in the pivot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from tokbench.bench.count.stats import NO_INTERVAL, Interval
+from tokbench.bench.count.suite import CountsSuite
+from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import Cell, CellKey
+from tokbench.bench.model import Finding, Measurement, MetricSpec, Status
+from tokbench.suites.multilingual.specs import (
+    CHARACTERS_RATIO,
+    CONTEXT_CHARACTERS,
+    CONTEXT_SHARE,
+    CONTEXT_WORDS,
+    GINI,
+    LANGUAGES_ABOVE,
+    MAX_MIN_PREMIUM,
+    MEAN_PREMIUM,
+    MEAN_TOKENS_PER_CHARACTER,
+    OVERHEAD,
+    PREMIUM,
+    PREMIUM_DEVIATION,
+    PROGRAM_PREMIUM,
+    TOKENS_PER_CHARACTER,
+)
+from tokbench.suites.multilingual.spread import spreads
+from tokbench.suites.rows import of_cell, pooled_ratio, why_not_its_price
+
+SUITE = "multilingual"
+
+
+class Multilingual(CountsSuite):
+    """Premium and overhead on parallel text, their spread, and what fits into a context."""
+
+    contexts: tuple[Annotated[int, Field(gt=0)], ...] = (8192,)
+    """Context lengths in tokens."""
+    limits: tuple[Annotated[float, Field(gt=0)], ...] = (1.5, 2.0)
+    """Premiums above which languages are counted."""
+
+    metrics: ClassVar[tuple[MetricSpec, ...]] = (
+        PREMIUM,
+        OVERHEAD,
+        PROGRAM_PREMIUM,
+        CHARACTERS_RATIO,
+        TOKENS_PER_CHARACTER,
+        MEAN_TOKENS_PER_CHARACTER,
+        GINI,
+        MAX_MIN_PREMIUM,
+        PREMIUM_DEVIATION,
+        MEAN_PREMIUM,
+        LANGUAGES_ABOVE,
+        CONTEXT_CHARACTERS,
+        CONTEXT_WORDS,
+        CONTEXT_SHARE,
+    )
+
+    def measure(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
+        """Return what every language costs, against the pivot of its corpus where it has one."""
+        premiums: list[tuple[Cell, Measurement]] = []
+        refused: set[str] = set()
+        for cell in tallies.counted():
+            facts = tallies.facts(cell.key)
+            yield from _tokens_per_character(cell)
+            yield from _context(cell, tallies, self.contexts)
+            if facts.parallel:
+                rows = list(_premium(cell, tallies))
+                premiums.append((cell, rows[0]))
+                yield from rows
+            elif facts.corpus not in refused and _n_languages(facts.corpus, tallies) > 1:
+                refused.add(facts.corpus)
+                yield _not_parallel(facts.corpus)
+        yield from spreads(premiums, tallies, self.limits)
+
+
+def _not_parallel(corpus: str) -> Finding:
+    return Finding(
+        kind="refusal",
+        suite=SUITE,
+        corpus=corpus,
+        message="no premium: the corpus is not parallel, so its languages say "
+        "different things; use a parallel corpus, or set parallel: true if it is one",
+    )
+
+
+def _n_languages(corpus: str, tallies: Tallies) -> int:
+    return sum(1 for name, _ in tallies.corpora if name == corpus)
+
+
+def _premium(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
+    """Yield the premium, or why there is none, and what goes with it."""
+    facts = tallies.facts(cell.key)
+    pivot = tallies.cells.get(CellKey(cell.key.tokenizer, facts.corpus, facts.pivot or ""))
+    metric = PROGRAM_PREMIUM if facts.kind == "code" else PREMIUM
+    refusal = facts.parallel_refusal
+    if refusal is None and (pivot is None or not pivot.tally.total("tokens")):
+        why = pivot.detail if pivot else "missing"
+        refusal = f"the pivot {facts.pivot} was not counted: {why}"
+    if pivot is None or refusal is not None:
+        yield of_cell(SUITE, cell, metric, None, status="refused", detail=refusal)
+        return
+    value, interval, n = pooled_ratio(cell, pivot, "tokens", tallies)
+    lost = why_not_its_price((cell,) if cell is pivot else (cell, pivot), tallies)
+    if lost is not None:
+        yield of_cell(SUITE, cell, metric, None, n=n, status="refused", detail=lost)
+        return
+    yield from _against(cell, pivot, metric, value, interval, n, tallies)
+
+
+def _against(
+    cell: Cell,
+    pivot: Cell,
+    metric: MetricSpec,
+    value: float | None,
+    interval: Interval,
+    n: int,
+    tallies: Tallies,
+) -> Iterator[Measurement]:
+    detail = cell.detail or pivot.detail
+    status = pivot.status if cell.status == "ok" else cell.status
+
+    def row(metric: MetricSpec, value: float | None, interval: Interval) -> Measurement:
+        return of_cell(SUITE, cell, metric, value, interval, n=n, status=status, detail=detail)
+
+    yield row(metric, value, interval)
+    if metric is PREMIUM and value is not None:
+        shifted = Interval(*(None if end is None else end - 1 for end in interval))
+        yield row(OVERHEAD, value - 1, shifted)
+        inverse = Interval(*(1 / end if end else None for end in reversed(interval)))
+        yield row(CONTEXT_SHARE, 1 / value if value else None, inverse)
+    characters, _, _ = pooled_ratio(cell, pivot, "characters", tallies)
+    yield row(CHARACTERS_RATIO, characters, NO_INTERVAL)
+
+
+def _tokens_per_character(cell: Cell) -> Iterator[Measurement]:
+    tokens, characters = (cell.tally.documents[name] for name in ("tokens", "characters"))
+    some = characters > 0
+    total = int(characters.sum())
+    empty = None if total else "no characters: nothing to divide by"
+    value = int(tokens.sum()) / total if total else None
+    yield of_cell(SUITE, cell, TOKENS_PER_CHARACTER, value, detail=empty)
+    mean = float(np.mean(tokens[some] / characters[some])) if total else None
+    n = int(some.sum())
+    yield of_cell(SUITE, cell, MEAN_TOKENS_PER_CHARACTER, mean, n=n, detail=empty)
+
+
+def _context(cell: Cell, tallies: Tallies, contexts: tuple[int, ...]) -> Iterator[Measurement]:
+    tally, n_tokens = cell.tally, cell.tally.total("tokens")
+    lost = why_not_its_price((cell,), tallies)
+    if lost is None and not n_tokens:
+        lost = "no tokens: nothing to divide by"
+    no_words = tallies.facts(cell.key).words_reason
+    for length in contexts:
+        for metric, column, reason in (
+            (CONTEXT_CHARACTERS, "characters", lost),
+            (CONTEXT_WORDS, "words", lost or no_words),
+        ):
+            value = None if reason else length * tally.total(column) / n_tokens
+            status: Status | None = "refused" if lost else None
+            yield of_cell(
+                SUITE, cell, metric, value, status=status, detail=reason, params={"tokens": length}
+            )

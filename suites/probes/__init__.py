@@ -1,0 +1,1 @@
+"""Small questions put to a tokenizer: digits, spaces, code."""

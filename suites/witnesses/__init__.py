@@ -1,0 +1,1 @@
+"""Small texts that show a loss."""

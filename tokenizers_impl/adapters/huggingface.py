@@ -1,0 +1,270 @@
+"""`tokenizers`: a tokenizer.json, a BERT vocab.txt, a repository of the Hub, or a sample."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.adapters import samples, tokenizer_json
+from tokbench.tokenizers_impl.adapters.files import read_file
+from tokbench.tokenizers_impl.convert import as_list
+
+_CASING = ("lowercase", "strip_accents", "handle_chinese_chars", "clean_text")
+_BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+class HuggingFace(TokenizerPlugin):
+    """A tokenizer.json (or .json.gz), a BERT vocab.txt, a Hub repository, or a sample.
+
+    Exactly one of `file`, `hub` and `sample`. A vocab.txt does not say how it was cased, so
+    `lowercase` must. Special tokens spelled in a text are ordinary text unless `special_tokens`
+    is `match`; added tokens that are not special always match.
+    """
+
+    file: str | None = None
+    hub: str | None = None
+    revision: str | None = None
+    sample: Literal["deepseek"] | None = None
+    special_tokens: Literal["text", "match"] = "text"
+    lowercase: bool | None = None
+    strip_accents: bool | None = None
+    handle_chinese_chars: bool | None = None
+    clean_text: bool | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        sources = [self.file, self.hub, self.sample]
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("give exactly one of file, hub and sample")
+        if self.revision is not None and self.hub is None:
+            raise ValueError("revision belongs to hub only")
+        casing = [name for name in _CASING if getattr(self, name) is not None]
+        if casing and not self._is_vocab:
+            raise ValueError(f"{casing[0]} belongs to a vocab.txt only; other files say it inside")
+        if self._is_vocab and self.lowercase is None:
+            raise ValueError("a vocab.txt needs lowercase: true or false; the file does not say")
+        return self
+
+    @property
+    def _is_vocab(self) -> bool:
+        return self.file is not None and self.file.endswith(".txt")
+
+    def repository(self, context: LoadContext) -> str | None:
+        """Return the repository of the Hub, where it is one."""
+        return self.hub
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and write the tokenizer.json, with all that `load` switches off off."""
+        loaded = self.load(context)
+        file = folder / "tokenizer.json"
+        file.write_text(loaded.library.to_str(), encoding="utf-8")
+        return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
+
+    def load(self, context: LoadContext) -> HuggingFaceTokenizer:
+        """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""
+        if self._is_vocab:
+            assert self.file is not None
+            text = _text(read_file(context.resolve(self.file), self.file), self.file)
+            content = json.dumps(_bert_spec(text, self), ensure_ascii=False)
+            return build(content, self.file, self.special_tokens)
+        return build(*self._content(context), special_tokens=self.special_tokens)
+
+    def _content(self, context: LoadContext) -> tuple[str, str]:
+        """The text of the tokenizer.json, and how to name it."""
+        if self.sample is not None:
+            sample = samples.SAMPLES[self.sample]
+            return _text(samples.read(sample), sample.path), f"sample {self.sample}"
+        if self.hub is not None:
+            from tokbench.tokenizers_impl.adapters.hub import tokenizer_json_of
+
+            return tokenizer_json_of(self.hub, self.revision)
+        assert self.file is not None
+        return _text(read_file(context.resolve(self.file), self.file), self.file), self.file
+
+
+def _text(content: bytes, source: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as exc:
+        raise TokenizerError(
+            f"{source} is not UTF-8 text ({exc}); this type reads tokenizer.json, its .gz and "
+            "vocab.txt; a SentencePiece .model is of type sentencepiece"
+        ) from exc
+
+
+def _bert_spec(text: str, options: HuggingFace) -> dict[str, Any]:
+    """A vocab.txt as the tokenizer.json it stands for: one piece a line, ids counted from 0."""
+    vocab = {line.rstrip(): i for i, line in enumerate(text.removesuffix("\n").split("\n"))}
+    if "[UNK]" not in vocab:
+        raise TokenizerError(
+            f"{options.file}: no line is [UNK], so this is not the vocab.txt of a BERT model"
+        )
+    return {
+        "version": "1.0",
+        "added_tokens": [_bert_special(vocab[s], s) for s in _BERT_SPECIALS if s in vocab],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": options.clean_text is not False,
+            "handle_chinese_chars": options.handle_chinese_chars is not False,
+            "strip_accents": options.strip_accents,
+            "lowercase": options.lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": vocab,
+        },
+    }
+
+
+def _bert_special(i: int, content: str) -> dict[str, Any]:
+    off = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    return {"id": i, "content": content, "special": True, **off}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HuggingFaceTokenizer:
+    """A tokenizer run by the `tokenizers` library on one thread."""
+
+    library: Any
+    """A `tokenizers.Tokenizer`."""
+    vocabulary: Vocabulary
+    fingerprint: Fingerprint
+    byte_exact: bool
+    prefix_space: bool
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Id by spelling, of the special ones."""
+    notes: tuple[str, ...] = ()
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        """Return one list of ids for each text; the library computes no offsets here."""
+        encoded = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return what `encode_batch` does; the library reads the number of threads once, from
+        RAYON_NUM_THREADS and TOKENIZERS_PARALLELISM, before its first batch."""
+        return self.encode_batch(texts)
+
+    def encode_batch_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
+        """Return the same ids, and (start, end) in code points for each token."""
+        encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
+        return [e.ids for e in encoded], [e.offsets for e in encoded]
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return the same ids, and for each token the number of its pre-token.
+
+        An added token is a pre-token of its own.
+        """
+        encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
+        return [e.ids for e in encoded], [e.word_ids for e in encoded]
+
+    def merging(self) -> Merging | None:
+        """Return how it joins, None where the model is not BPE."""
+        # read back from the library: most runs never ask, and merges take much memory
+        spec = json.loads(self.library.to_str())
+        return tokenizer_json.merging(spec, self.vocabulary)
+
+    def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
+        """Return the texts by the library's decoder, special tokens spelled out."""
+        lists = [as_list(document) for document in ids]
+        texts: list[str] = self.library.decode_batch(lists, skip_special_tokens=False)
+        return texts
+
+
+def build(
+    content: str, source: str, special_tokens: Literal["text", "match"] = "text"
+) -> HuggingFaceTokenizer:
+    """Return the tokenizer that a tokenizer.json describes; `source` names it in errors."""
+    # The library reads this at each batch call; one thread is what tokbench measures.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    spec = _parse(content, source)
+    library = _library(content, source)
+    notes = [*_switch_off(library, spec), *_remarks(spec, special_tokens)]
+    library.encode_special_tokens = special_tokens == "text"
+    losses = tokenizer_json.losses(spec)
+    notes += [f"not byte-exact: {loss}" for loss in losses]
+    return HuggingFaceTokenizer(
+        library=library,
+        vocabulary=tokenizer_json.vocabulary(spec, match_special=special_tokens == "match"),
+        fingerprint=tokenizer_json.fingerprint(spec, {"special_tokens": special_tokens}),
+        byte_exact=not losses,
+        prefix_space=tokenizer_json.prefix_space(spec),
+        special_tokens={t.content: t.id for t in tokenizer_json.added_tokens(spec) if t.special},
+        notes=tuple(notes),
+    )
+
+
+def _parse(content: str, source: str) -> dict[str, Any]:
+    try:
+        spec = json.loads(content)
+        spec["model"]["vocab"]
+    except (ValueError, KeyError, TypeError) as exc:
+        raise TokenizerError(
+            f"{source} is not a tokenizer.json: no model with a vocab in it "
+            f"({type(exc).__name__}: {exc}); Mistral's tekken.json is of type tekken"
+        ) from exc
+    assert isinstance(spec, dict)
+    return spec
+
+
+def _library(content: str, source: str) -> Any:
+    import tokenizers
+
+    try:
+        return tokenizers.Tokenizer.from_str(content)
+    except Exception as exc:  # the library raises nothing narrower
+        raise TokenizerError(
+            f"{source}: tokenizers {tokenizers.__version__} cannot load it ({exc}); the file may "
+            "be damaged or need another version of tokenizers"
+        ) from exc
+
+
+def _switch_off(library: Any, spec: Mapping[str, Any]) -> Iterator[str]:
+    """Switch off what adds, cuts or draws lots; yield a note for each that was on."""
+    if library.truncation is not None:
+        limit = library.truncation["max_length"]
+        library.no_truncation()
+        yield f"truncation to {limit} tokens switched off"
+    if library.padding is not None:
+        library.no_padding()
+        yield "padding switched off"
+    post_processor = (spec.get("post_processor") or {}).get("type")
+    if post_processor not in (None, "ByteLevel"):
+        yield f"the template that adds special tokens ({post_processor}) switched off"
+    library.post_processor = None
+    if spec["model"].get("dropout"):
+        library.model.dropout = None
+        yield f"BPE dropout of {spec['model']['dropout']} switched off"
+
+
+def _remarks(spec: Mapping[str, Any], special_tokens: str) -> Iterator[str]:
+    """What a reader of the numbers should know about the file."""
+    missing = tokenizer_json.missing_bytes(spec)
+    if missing:
+        yield f"{missing} of the 256 bytes have no token and vanish without a trace"
+    for token in tokenizer_json.added_tokens(spec):
+        swallows = [name for name in ("lstrip", "rstrip") if getattr(token, name)]
+        if swallows and (special_tokens == "match" or not token.special):
+            yield (
+                f"added token {token.content!r} swallows the whitespace beside it "
+                f"({', '.join(swallows)})"
+            )

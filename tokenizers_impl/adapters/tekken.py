@@ -1,0 +1,55 @@
+"""Tekken, Mistral's JSON form of byte-level BPE: ranks and pattern in one file.
+
+An id is the rank plus the number of special tokens, which come first. A file holds more ranks
+than its models use: only those that fit `default_vocab_size` count.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.adapters import ranks
+from tokbench.tokenizers_impl.adapters.files import read_file
+
+
+class Tekken(TokenizerPlugin):
+    """A `tekken.json` or `tekken.json.gz` of Mistral."""
+
+    file: str
+
+    def load(self, context: LoadContext) -> ranks.RankTokenizer:
+        """Read the file; raise `TokenizerError` when it is not of this kind."""
+        content = read_file(context.resolve(self.file), self.file)
+        try:
+            spec = json.loads(content)
+            pattern = spec["config"]["pattern"]
+            specials = _special_tokens(spec)
+            by_token = _ids(spec, len(specials))
+        except (ValueError, KeyError, TypeError, binascii.Error) as exc:
+            raise TokenizerError(
+                f"{self.file}: not Mistral's JSON with config and vocab "
+                f"({type(exc).__name__}: {exc}); a tokenizer.json is of type huggingface"
+            ) from exc
+        return ranks.build(name=self.file, pattern=pattern, ranks=by_token, special_tokens=specials)
+
+
+def _ids(spec: dict[str, Any], n_special: int) -> dict[bytes, int]:
+    """Ids in place of ranks: they are shifted alike, so the order of merges stays."""
+    n_ranks = spec["config"]["default_vocab_size"] - n_special
+    return {
+        base64.b64decode(entry["token_bytes"]): entry["rank"] + n_special
+        for entry in spec["vocab"]
+        if entry["rank"] < n_ranks
+    }
+
+
+def _special_tokens(spec: dict[str, Any]) -> dict[str, int]:
+    """Later files spell their special tokens out; every file reserves a number of them."""
+    n_special = spec["config"]["default_num_special_tokens"]
+    named = {entry["rank"]: entry["token_str"] for entry in spec.get("special_tokens") or []}
+    return {named.get(i, f"<SPECIAL_{i}>"): i for i in range(n_special)}

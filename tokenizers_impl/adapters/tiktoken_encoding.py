@@ -1,0 +1,117 @@
+"""tiktoken: its own encodings by name, and any rank file with a pattern and special tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.adapters import ranks, samples
+from tokbench.tokenizers_impl.adapters.files import read_file
+from tokbench.tokenizers_impl.adapters.tiktoken_files import EncodingName, load_encoding
+
+
+class Tiktoken(TokenizerPlugin):
+    """An encoding of tiktoken, a rank file, or a sample: exactly one of the three.
+
+    A rank file holds neither its pattern nor its special tokens. Both are given here, or read
+    from `spec`, a JSON file with `pat_str` and `special_tokens` (id by spelling) at its top or
+    below the key `spec_key`.
+    """
+
+    encoding: EncodingName | None = None
+    file: str | None = None
+    sample: Literal["qwen", "qwen3_6"] | None = None
+    pattern: str | None = None
+    special_tokens: Mapping[str, int] | None = None
+    spec: str | None = None
+    spec_key: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        sources = [self.encoding, self.file, self.sample]
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("give exactly one of encoding, file and sample")
+        details = [self.pattern, self.special_tokens, self.spec, self.spec_key]
+        if self.file is None and any(detail is not None for detail in details):
+            raise ValueError("pattern, special_tokens, spec and spec_key belong to file only")
+        if self.file is not None and (self.pattern is None) == (self.spec is None):
+            raise ValueError("a rank file needs its pattern: give either pattern or spec")
+        if self.spec is None and self.spec_key is not None:
+            raise ValueError("spec_key needs spec")
+        if self.spec is not None and self.special_tokens is not None:
+            raise ValueError("give special_tokens here or in spec, not both")
+        return self
+
+    def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
+        """Name the library and write the ranks; no download is needed where they are read."""
+        loaded = self.load(context)
+        file = folder / "ranks.tiktoken"
+        file.write_bytes(ranks.write_ranks(loaded.ranks))
+        return {
+            "library": "tiktoken",
+            "file": str(file),
+            "pattern": loaded.encoding._pat_str,
+            "special_tokens": dict(loaded.special_tokens),
+        }
+
+    def load(self, context: LoadContext) -> ranks.RankTokenizer:
+        """Find, verify and build the tokenizer."""
+        if self.encoding is not None:
+            return from_encoding(load_encoding(self.encoding))
+        if self.sample is not None:
+            return _from_sample(samples.SAMPLES[self.sample])
+        return self._from_file(context)
+
+    def _from_file(self, context: LoadContext) -> ranks.RankTokenizer:
+        assert self.file is not None
+        pattern, special_tokens = self.pattern, self.special_tokens or {}
+        if self.spec is not None:
+            pattern, special_tokens = _read_spec(context.resolve(self.spec), self.spec_key)
+        assert pattern is not None
+        content = read_file(context.resolve(self.file), self.file)
+        return ranks.build(
+            name=self.file,
+            pattern=pattern,
+            ranks=ranks.parse_ranks(content, self.file),
+            special_tokens=special_tokens,
+        )
+
+
+def from_encoding(encoding: object) -> ranks.RankTokenizer:
+    """Return the tokenizer around a `tiktoken.Encoding`."""
+    # Private, but tiktoken offers no other way to its pattern, and all three have been there
+    # under these names since its first release.
+    pattern = encoding._pat_str  # type: ignore[attr-defined]
+    mergeable = encoding._mergeable_ranks  # type: ignore[attr-defined]
+    special = encoding._special_tokens  # type: ignore[attr-defined]
+    return ranks.from_parts(encoding, pattern, mergeable, special)
+
+
+def _from_sample(sample: samples.Sample) -> ranks.RankTokenizer:
+    assert sample.pattern is not None
+    return ranks.build(
+        name=sample.name,
+        pattern=sample.pattern,
+        ranks=ranks.parse_ranks(samples.read(sample), sample.path),
+        special_tokens=sample.special_tokens,
+    )
+
+
+def _read_spec(path: Path, key: str | None) -> tuple[str, dict[str, int]]:
+    try:
+        spec = json.loads(read_file(path, path.name))
+        spec = spec if key is None else spec[key]
+        specials = {str(s): int(i) for s, i in spec.get("special_tokens", {}).items()}
+        return str(spec["pat_str"]), specials
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        where = "at its top" if key is None else f"below {key!r}"
+        raise TokenizerError(
+            f"{path.name}: expected JSON with pat_str and special_tokens {where} "
+            f"({type(exc).__name__}: {exc}); set spec_key to the right entry"
+        ) from exc

@@ -1,0 +1,1 @@
+"""Baselines: characters, words and bytes."""

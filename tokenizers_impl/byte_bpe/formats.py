@@ -1,0 +1,455 @@
+"""Byte-level BPE models in files: tiktoken's rank file, `tokenizer.json`, and a JSON of our own.
+
+What each format can hold:
+
+- a **rank file** has one line per entry, its bytes in base64 and its rank, which is also its id.
+  It has no pattern and no special tokens, so these are written to ``<name>.json`` beside it, under
+  the names of `tiktoken.Encoding`'s arguments. It has no merges either: a pair may be joined when
+  the joined bytes are an entry (`merges_from_ranks` finds the one pair that ever is).
+- **tokenizer.json** spells each byte as a printable character (`BYTE_CHARACTERS`) and holds merges,
+  pattern and special tokens; ``ignore_merges`` is tiktoken's whole-piece shortcut.
+- **tokbench's JSON** holds the fields of `BytePairModel`:
+
+      {"format": "tokbench.byte_bpe", "version": 1,
+       "pre_tokenization": "gpt2",          name, or "custom"
+       "pattern": "...", "tokenizers_pattern": "...",
+       "whole_piece": false,                tiktoken's shortcut
+       "special_tokens": {"<pad>": 0},
+       "byte_ids": [...],                   256 ids, by byte
+       "merges": [[left, right, id], ...],  in order of rank
+       "unreachable": {"e29680": 9}}        entries no merge makes: bytes in hex, id
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
+from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization, from_pattern
+
+Format = Literal["auto", "tiktoken", "tokenizer.json", "json"]
+OWN_FORMAT = "tokbench.byte_bpe"
+
+
+def load_model(
+    path: Path,
+    *,
+    format: Format = "auto",
+    rule: PreTokenization | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_piece: bool | None = None,
+) -> BytePairModel:
+    """Read a model; arguments that are given win over what the file says.
+
+    Raises `TokenizerError` for a file that cannot be read, is not of the format, or needs a
+    pattern that is not given.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as exc:
+        raise TokenizerError(f"cannot read {path.name}: {exc.strerror}; check `file`") from exc
+    try:
+        if format == "tiktoken" or (format == "auto" and not data.lstrip().startswith(b"{")):
+            return _load_ranks(data, rule, special_tokens, whole_piece)
+        content = json.loads(data)
+        own = content.get("format") == OWN_FORMAT if format == "auto" else format == "json"
+        read = _from_own_json if own else model_from_tokenizer_json
+        return read(content, rule, special_tokens, whole_piece)
+    except TokenizerError as exc:
+        raise TokenizerError(f"{path.name}: {exc}") from exc
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise TokenizerError(
+            f"{path.name} is not a byte-level BPE file of format {format!r}: {exc!r}"
+        ) from exc
+
+
+# --- tiktoken -------------------------------------------------------------------------------------
+
+
+def model_from_ranks(
+    ranks: Mapping[bytes, int],
+    *,
+    rule: PreTokenization,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_piece: bool = True,
+) -> BytePairModel:
+    """Return the model that gives tiktoken's ids for these ranks.
+
+    >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"abc": 257, b"xyz": 258}
+    >>> model = model_from_ranks(ranks, rule=PRE_TOKENIZATIONS["none"])
+    >>> model.merges, model.entries[258]
+    (((97, 98, 256), (256, 99, 257)), b'xyz')
+    """
+    missing = [b for b in range(256) if bytes([b]) not in ranks]
+    if missing:
+        raise TokenizerError(
+            f"the ranks lack {len(missing)} of the 256 single bytes (first: 0x{missing[0]:02x}), "
+            "so some text could not be encoded"
+        )
+    return BytePairModel(
+        byte_ids=tuple(ranks[bytes([b])] for b in range(256)),
+        merges=tuple(merges_from_ranks(ranks)),
+        pre_tokenization=rule,
+        special_tokens=dict(special_tokens or {}),
+        whole_pieces=dict(ranks) if whole_piece else None,
+    )
+
+
+def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
+    """Return the merges that a rank file stands for, in order of rank.
+
+    tiktoken joins any two neighbours whose joined bytes have a rank. Yet each entry has at most one
+    pair that can ever be joined into it: as long as nothing is joined across the edges of a
+    stretch of bytes, what happens inside it does not depend on what lies around it, so just before
+    it becomes one token it is always the same two. They are found by encoding the entry alone. An
+    entry whose bytes do not end as one token is never made by merging, and gets none.
+    """
+    pairs: dict[tuple[bytes, bytes], int] = {}
+    by_length: defaultdict[int, list[bytes]] = defaultdict(list)
+    for entry in ranks:
+        by_length[len(entry)].append(entry)
+    for length in sorted(by_length.keys() - {0, 1}):
+        # Inside an entry only shorter ones are joined, and their pairs are known by now.
+        found = {
+            pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))
+        }
+        pairs |= found
+    ordered = sorted(pairs.items(), key=lambda item: item[1])
+    return [(ranks[left], ranks[right], rank) for (left, right), rank in ordered]
+
+
+def _halves(entry: bytes, pairs: Mapping[tuple[bytes, bytes], int]) -> tuple[bytes, bytes] | None:
+    """Return the two tokens that an entry is before it is one, None when there are more."""
+    parts = [entry[i : i + 1] for i in range(len(entry))]
+    ranks: list[int | None] = [pairs.get(pair) for pair in pairwise(parts)]
+    while len(parts) > 2:
+        known = [rank for rank in ranks if rank is not None]
+        if not known:
+            return None
+        at = ranks.index(min(known))
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        del ranks[at]
+        if at > 0:
+            ranks[at - 1] = pairs.get((parts[at - 1], parts[at]))
+        if at < len(ranks):
+            ranks[at] = pairs.get((parts[at], parts[at + 1]))
+    return parts[0], parts[1]
+
+
+def ranks_of(model: BytePairModel) -> dict[bytes, int]:
+    """Return the ranks that give the model's ids in tiktoken.
+
+    Raises `TokenizerError` when ids do not rise with the rank of their merges, since tiktoken knows
+    only one number for both.
+    """
+    ids = [joined for _, _, joined in model.merges]
+    if any(a >= b for a, b in pairwise(ids)):
+        raise TokenizerError(
+            "a rank file cannot hold this model: its ids are not in the order of its merges"
+        )
+    return {data: token for token, data in sorted(model.entries.items())}
+
+
+def write_rank_file(model: BytePairModel, path: Path) -> None:
+    """Write a tiktoken rank file, and its pattern and special tokens to ``<path>.json``.
+
+    Read it with `tiktoken.load.load_tiktoken_bpe` and give the JSON's values to
+    `tiktoken.Encoding`.
+    """
+    lines = (b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items())
+    _write(path, b"".join(lines))
+    arguments = {
+        "name": path.stem,
+        "pat_str": model.pre_tokenization.pattern,
+        "special_tokens": dict(model.special_tokens),
+    }
+    _write_json(path.with_name(path.name + ".json"), arguments)
+
+
+def read_ranks(data: bytes) -> dict[bytes, int]:
+    """Return the ranks in the content of a rank file.
+
+    >>> read_ranks(b"YQ== 0\\nYWI= 1\\n")
+    {b'a': 0, b'ab': 1}
+    """
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line:
+            continue
+        try:
+            token, rank = line.split()
+            ranks[base64.b64decode(token, validate=True)] = int(rank)
+        except (ValueError, binascii.Error) as exc:
+            raise TokenizerError(f"line {number} is not a base64 token and a rank: {exc}") from exc
+    return ranks
+
+
+def _load_ranks(
+    data: bytes,
+    rule: PreTokenization | None,
+    special_tokens: Mapping[str, int] | None,
+    whole_piece: bool | None,
+) -> BytePairModel:
+    if rule is None:
+        raise TokenizerError(
+            "a rank file has no pattern; give `pre_tokenization` "
+            f"({', '.join(PRE_TOKENIZATIONS)}) or `pattern`"
+        )
+    return model_from_ranks(
+        read_ranks(data),
+        rule=rule,
+        special_tokens=special_tokens,
+        whole_piece=whole_piece is not False,
+    )
+
+
+# --- tokenizer.json -------------------------------------------------------------------------------
+
+
+def _byte_characters() -> str:
+    """Return the printable character that stands for each byte in GPT-2's vocabulary files.
+
+    Bytes that are printable in Latin-1 stand for themselves, the others for U+0100 onwards.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(0x100, 0x200))
+    return "".join(chr(b if b in printable else next(others)) for b in range(256))
+
+
+BYTE_CHARACTERS = _byte_characters()
+_TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
+_BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
+
+
+def spell(data: bytes) -> str:
+    """Return bytes as `tokenizer.json` spells them.
+
+    >>> spell(" é".encode())
+    'ĠÃ©'
+    """
+    return data.decode("latin-1").translate(_TO_CHARACTERS)
+
+
+def unspell(token: str) -> bytes:
+    """Return the bytes of a token as `tokenizer.json` spells it."""
+    try:
+        return bytes(_BYTE_OF[character] for character in token)
+    except KeyError as exc:
+        raise TokenizerError(f"{token!r} is not spelled in byte-level characters") from exc
+
+
+def tokenizer_json(model: BytePairModel) -> dict[str, Any]:
+    """Return the content of a `tokenizer.json` that gives the model's ids in `tokenizers`."""
+    spelled = {token: spell(data) for token, data in model.entries.items()}
+    special = sorted(model.special_tokens.items(), key=lambda item: item[1])
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    vocab = {**{spelled[token]: token for token in sorted(spelled)}, **dict(special)}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": token, "content": name, **flags, "special": True} for name, token in special
+        ],
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer_json(model.pre_tokenization),
+        "post_processor": None,
+        "decoder": _byte_level(),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": model.whole_pieces is not None,
+            "vocab": vocab,
+            "merges": [[spelled[left], spelled[right]] for left, right, _ in model.merges],
+        },
+    }
+
+
+def write_tokenizer_json(model: BytePairModel, path: Path) -> None:
+    """Write a `tokenizer.json` for `tokenizers.Tokenizer.from_file`."""
+    _write_json(path, tokenizer_json(model))
+
+
+def _byte_level() -> dict[str, Any]:
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
+
+
+def _pre_tokenizer_json(rule: PreTokenization) -> dict[str, Any]:
+    if rule.name == "none":
+        return _byte_level()
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": rule.tokenizers_pattern},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
+
+
+def model_from_tokenizer_json(
+    content: Mapping[str, Any],
+    rule: PreTokenization | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_piece: bool | None = None,
+) -> BytePairModel:
+    """Return the model in the content of a `tokenizer.json`.
+
+    Raises `TokenizerError` for one that does more than byte-level BPE.
+    """
+    bpe = content["model"]
+    _refuse_what_we_lack(content, bpe)
+    added = {token["content"]: token["id"] for token in content.get("added_tokens") or []}
+    vocab = {unspell(k): v for k, v in bpe["vocab"].items() if k not in added}
+    missing = [b for b in range(256) if bytes([b]) not in vocab]
+    if missing:
+        raise TokenizerError(
+            f"the vocabulary lacks {len(missing)} of the 256 single bytes; such a tokenizer drops "
+            "text silently, so load it with type: huggingface, which reports that"
+        )
+    shortcut = bpe.get("ignore_merges", False) if whole_piece is None else whole_piece
+    return BytePairModel(
+        byte_ids=tuple(vocab[bytes([b])] for b in range(256)),
+        merges=tuple(_merges_json(bpe["merges"], vocab)),
+        pre_tokenization=rule or _rule_json(content.get("pre_tokenizer")),
+        special_tokens={**added, **(special_tokens or {})},
+        whole_pieces=vocab if shortcut else None,
+    )
+
+
+def _merges_json(merges: Iterable[Any], vocab: Mapping[bytes, int]) -> Iterable[Merge]:
+    for merge in merges:
+        left, right = map(unspell, merge.split(" ") if isinstance(merge, str) else merge)
+        yield vocab[left], vocab[right], vocab[left + right]
+
+
+def _refuse_what_we_lack(content: Mapping[str, Any], bpe: Mapping[str, Any]) -> None:
+    added = content.get("added_tokens") or []
+    lacking = {
+        "a model that is not BPE": bpe.get("type", "BPE") != "BPE",
+        "a normalizer": bool(content.get("normalizer")),
+        "merge dropout": bool(bpe.get("dropout")),
+        "byte fallback": bool(bpe.get("byte_fallback")),
+        "a continuing-subword prefix": bool(bpe.get("continuing_subword_prefix")),
+        "an end-of-word suffix": bool(bpe.get("end_of_word_suffix")),
+        "added tokens that are not special": not all(token["special"] for token in added),
+    }
+    for what in (name for name, present in lacking.items() if present):
+        raise TokenizerError(f"it has {what}, which byte_bpe has not; use type: huggingface")
+
+
+def _rule_json(spec: Mapping[str, Any] | None) -> PreTokenization:
+    """Return the rule that a pre_tokenizer stands for: [Split by a regex,] ByteLevel."""
+    steps = [] if spec is None else spec.get("pretokenizers", [spec])
+    kinds = [step["type"] for step in steps]
+    if kinds not in (["ByteLevel"], ["Split", "ByteLevel"]) or steps[-1]["add_prefix_space"]:
+        raise TokenizerError(
+            f"its pre-tokenizer ({' + '.join(kinds) or 'none'}) is not one that byte_bpe knows: "
+            "ByteLevel without a prefix space, after at most one Split; use type: huggingface"
+        )
+    own_regex = steps[-1].get("use_regex", True)
+    if len(steps) == 1:
+        return PRE_TOKENIZATIONS["gpt2" if own_regex else "none"]
+    split = steps[0]
+    if (
+        own_regex
+        or split["behavior"] != "Isolated"
+        or split["invert"]
+        or "Regex" not in split["pattern"]
+    ):
+        raise TokenizerError("its Split is not an isolating regex; use type: huggingface")
+    try:
+        return from_pattern(split["pattern"]["Regex"], dialect="tokenizers")
+    except ConfigError as exc:
+        raise TokenizerError(str(exc)) from exc
+
+
+# --- our own --------------------------------------------------------------------------------------
+
+
+def own_json(model: BytePairModel) -> dict[str, Any]:
+    """Return the content of tokbench's own JSON (described at the top of this file)."""
+    made = {*model.byte_ids, *(joined for _, _, joined in model.merges)}
+    return {
+        "format": OWN_FORMAT,
+        "version": 1,
+        "pre_tokenization": model.pre_tokenization.name,
+        "pattern": model.pre_tokenization.pattern,
+        "tokenizers_pattern": model.pre_tokenization.tokenizers_pattern,
+        "whole_piece": model.whole_pieces is not None,
+        "special_tokens": dict(model.special_tokens),
+        "byte_ids": list(model.byte_ids),
+        "merges": [list(merge) for merge in model.merges],
+        "unreachable": {
+            data.hex(): token for token, data in model.entries.items() if token not in made
+        },
+    }
+
+
+def write_own_json(model: BytePairModel, path: Path) -> None:
+    """Write tokbench's own JSON."""
+    _write_json(path, own_json(model))
+
+
+def _from_own_json(
+    content: Mapping[str, Any],
+    rule: PreTokenization | None,
+    special_tokens: Mapping[str, int] | None,
+    whole_piece: bool | None,
+) -> BytePairModel:
+    if content.get("format") != OWN_FORMAT or content.get("version") != 1:
+        raise TokenizerError(
+            f"its format is {content.get('format')!r} version {content.get('version')!r}; "
+            f"this tokbench reads {OWN_FORMAT!r} version 1"
+        )
+    stored = PreTokenization(
+        name=content["pre_tokenization"],
+        pattern=content["pattern"],
+        tokenizers_pattern=content["tokenizers_pattern"],
+    )
+    model = BytePairModel(
+        byte_ids=tuple(content["byte_ids"]),
+        merges=tuple((left, right, joined) for left, right, joined in content["merges"]),
+        pre_tokenization=rule or stored,
+        special_tokens={**content["special_tokens"], **(special_tokens or {})},
+    )
+    shortcut = content["whole_piece"] if whole_piece is None else whole_piece
+    if not shortcut:
+        return model
+    unreachable = {bytes.fromhex(data): token for data, token in content["unreachable"].items()}
+    pieces = {data: token for token, data in model.entries.items()} | unreachable
+    return BytePairModel(
+        byte_ids=model.byte_ids,
+        merges=model.merges,
+        pre_tokenization=model.pre_tokenization,
+        special_tokens=model.special_tokens,
+        whole_pieces=pieces,
+    )
+
+
+def _write_json(path: Path, content: object) -> None:
+    _write(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write to a temporary name and rename, so that no one ever reads half a file."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(data)
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""SentencePiece-style pieces and BPE from scratch."""

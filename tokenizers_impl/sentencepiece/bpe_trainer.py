@@ -1,0 +1,77 @@
+"""Training SentencePiece-style BPE: over characters, by pair frequency, spaces included.
+
+The rules for counts and ties are those of `joins`. Pieces are ranked in the order they were
+learned; single characters come after them, since they are never joined into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
+from tokbench.tokenizers_impl.joins import learned_joins, told
+from tokbench.tokenizers_impl.sentencepiece.bpe import SentencePieceBPETokenizer, to_json
+from tokbench.tokenizers_impl.sentencepiece.files import bpe_model, bpe_tokenizer_json
+from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
+from tokbench.tokenizers_impl.training_input import TrainingTexts
+
+
+def train_pieces(
+    words: Mapping[str, int],
+    *,
+    n_pieces: int,
+    min_frequency: int = 2,
+    longest: int = 16,
+    trace: Trace | None = None,
+) -> list[str]:
+    """Return merges in the order they were learned, then the characters.
+
+    >>> train_pieces({"▁low": 5, "▁lower": 2, "▁newer": 6}, n_pieces=12)
+    ['er', 'wer', 'lo', '▁lo', 'ewer', 'e', 'l', 'n', 'o', 'r', 'w', '▁']
+    """
+    characters = sorted({character for word in words for character in word})
+    joins = learned_joins(words, rule="frequency", min_frequency=min_frequency, longest=longest)
+    joins = told(joins, trace)
+    merges: dict[str, None] = {}
+    while len(merges) + len(characters) < n_pieces and (join := next(joins, None)):
+        merges.setdefault(join.token)
+    return [*merges, *characters]
+
+
+class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
+    """tokbench's own SentencePiece-style BPE trainer."""
+
+    min_frequency: int = Field(default=2, ge=1)
+    """How often a pair must occur to be joined."""
+    max_piece_length: int = Field(default=16, gt=0)
+
+    def train(
+        self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
+    ) -> TrainedModel:
+        """Write ``sentencepiece_bpe.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.
+
+        Raises `TrainingError` for input that cannot be trained on.
+        """
+        checked = TrainingTexts(texts)
+        words = self.words(checked)
+        apart = self.pieces_apart()
+        pieces = train_pieces(
+            words,
+            n_pieces=self.vocab_size - len(apart),
+            min_frequency=self.min_frequency,
+            longest=self.max_piece_length,
+            trace=trace,
+        )
+        tokenizer = SentencePieceBPETokenizer([*apart, *pieces], **self.tokenizer_options())
+        return self.saved(
+            "sentencepiece_bpe",
+            tokenizer,
+            folder,
+            checked,
+            own_json=to_json,
+            tokenizer_json=bpe_tokenizer_json,
+            model=bpe_model,
+        )

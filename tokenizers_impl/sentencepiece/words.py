@@ -1,0 +1,201 @@
+"""What the SentencePiece-style trainers share: options, counted words, the files they leave.
+
+The tokenizers read raw sentences. Training looks at words all the same, since no piece reaches
+over a space, and each distinct word has to be looked at only once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import regex
+from pydantic import Field
+
+from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TrainedModel, TrainerPlugin
+from tokbench.tokenizers_impl.sentencepiece.pieces import PieceTokenizer
+from tokbench.tokenizers_impl.sentencepiece.text import (
+    LITERAL,
+    SPACE,
+    Normalization,
+    TextOptions,
+    WordSplitter,
+    byte_piece,
+    marked,
+)
+from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+
+UNKNOWN = "<unk>"
+
+T = TypeVar("T", bound=PieceTokenizer)
+
+
+def count_words(
+    texts: Iterable[str], options: TextOptions, *, split_by_class: bool, split_digits: bool
+) -> Counter[str]:
+    """Count the words of all lines, each with the ``▁`` before it.
+
+    With `split_by_class` a word ends where letters, digits and other characters meet; with
+    `split_digits` each digit is a word.
+
+    >>> words = count_words(["a, a 12"], TextOptions(), split_by_class=True, split_digits=False)
+    >>> sorted(words.items())
+    [(',', 1), ('▁12', 1), ('▁a', 2)]
+    """
+    splitter = WordSplitter([])
+    words: Counter[str] = Counter()
+    for text in texts:
+        for line in text.split("\n"):
+            words.update(splitter.split(marked(line, options)))
+    if not (split_by_class or split_digits):
+        return words
+    pattern = _pattern(split_by_class, split_digits)
+    parts: Counter[str] = Counter()
+    for word, count in words.items():
+        for part in pattern.findall(word):
+            parts[part] += count
+    return parts
+
+
+def _pattern(split_by_class: bool, split_digits: bool) -> regex.Pattern[str]:
+    digits = r"\p{N}" if split_digits else r"\p{N}+"
+    if split_by_class:
+        return regex.compile(
+            rf"{SPACE}?[\p{{L}}\p{{M}}]+|{SPACE}?{digits}|{SPACE}?[^\p{{L}}\p{{M}}\p{{N}}{SPACE}]+|{SPACE}"
+        )
+    return regex.compile(rf"{SPACE}?{digits}|{SPACE}?[^\p{{N}}{SPACE}]+|{SPACE}")
+
+
+def covered_parts(words: Mapping[str, int], coverage: float) -> Counter[str]:
+    """Cut words at characters that are too rare to be in the vocabulary.
+
+    The most frequent characters are kept until they make up `coverage` of all; ties in code
+    point order. A literal ▁ that is to become bytes is never kept.
+
+    >>> sorted(covered_parts({"abxa": 5, "x": 1, "y": 1}, 0.9).items())
+    [('abxa', 5), ('x', 1)]
+    """
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    counts.pop(LITERAL, None)
+    needed, kept = coverage * sum(counts.values()), set()
+    for character in sorted(counts, key=lambda c: (-counts[c], c)):
+        if needed <= 0:
+            break
+        needed -= counts[character]
+        kept.add(character)
+    return _cut_at_others(words, kept)
+
+
+def _cut_at_others(words: Mapping[str, int], kept: set[str]) -> Counter[str]:
+    parts: Counter[str] = Counter()
+    for word, count in words.items():
+        if kept.issuperset(word):
+            parts[word] += count
+            continue
+        for part in "".join(c if c in kept else LITERAL for c in word).split(LITERAL):
+            if part:
+                parts[part] += count
+    return parts
+
+
+class SentencePieceStyleTrainer(TrainerPlugin):
+    """Options of tokbench's own trainers over raw text, spaces included.
+
+    The defaults lose nothing: no normalization, and bytes for characters not in the vocabulary.
+    """
+
+    vocab_size: int = Field(gt=0)
+    """Special tokens and byte pieces included."""
+    special_tokens: tuple[str, ...] = (UNKNOWN, "<s>", "</s>")
+    normalization: Normalization = "identity"
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = False
+    byte_fallback: bool = True
+    underbar: Literal["space", "bytes"] = "space"
+    """What a literal ▁ in text becomes; `bytes` keeps it, in tokbench's own JSON only."""
+    split_by_class: bool = True
+    """Whether pieces end where letters, digits and other characters meet."""
+    split_digits: bool = False
+    character_coverage: float = Field(default=0.9995, gt=0, le=1)
+    write_model: bool = False
+    """Whether to write a SentencePiece ``.model`` as well; needs protobuf (extra ``spm``)."""
+
+    def text_options(self) -> TextOptions:
+        """Return how text is prepared."""
+        return TextOptions(
+            normalization=self.normalization,
+            add_dummy_prefix=self.add_dummy_prefix,
+            remove_extra_whitespaces=self.remove_extra_whitespaces,
+            underbar=self.underbar,
+        )
+
+    def tokenizer_options(self) -> dict[str, Any]:
+        """Return what the tokenizers take beside their pieces."""
+        return {
+            "unknown": UNKNOWN,
+            "special_tokens": self.special_tokens,
+            "byte_fallback": self.byte_fallback,
+            "options": self.text_options(),
+        }
+
+    def pieces_apart(self) -> list[str]:
+        """Return the pieces that are not learned: special tokens, then bytes."""
+        require_special_token(UNKNOWN, self.special_tokens, "the unknown token")
+        n_bytes = 256 if self.byte_fallback else 0
+        return [*self.special_tokens, *map(byte_piece, range(n_bytes))]
+
+    def words(self, texts: TrainingTexts) -> dict[str, int]:
+        """Return the words to train on, sorted, with their counts."""
+        counts = count_words(
+            texts,
+            self.text_options(),
+            split_by_class=self.split_by_class,
+            split_digits=self.split_digits,
+        )
+        words = covered_parts(counts, self.character_coverage)
+        if not words:
+            raise TrainingError("the documents hold nothing but empty lines: train on more text")
+        return dict(sorted(words.items()))
+
+    def saved(
+        self,
+        algorithm: str,
+        tokenizer: T,
+        folder: Path,
+        texts: TrainingTexts,
+        *,
+        own_json: Callable[[T], str],
+        tokenizer_json: Callable[[T], str],
+        model: Callable[[T], bytes],
+    ) -> TrainedModel:
+        """Write the files that the options ask for, each by its writer, and describe them."""
+        own = f"{algorithm}.json"
+        files = {own: own_json(tokenizer).encode()}
+        if self.underbar == "space":
+            files["tokenizer.json"] = tokenizer_json(tokenizer).encode()
+        if self.write_model:
+            files["tokenizer.model"] = model(tokenizer)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        reached = len(tokenizer.pieces.texts)
+        return TrainedModel(
+            tokenizer={"type": algorithm, "file": own},
+            vocab_size_requested=self.vocab_size,
+            vocab_size_reached=reached,
+            documents=texts.documents,
+            bytes=texts.bytes,
+            notes=size_note(self.vocab_size, reached),
+            facts={
+                "algorithm": algorithm,
+                "model_sha256": hashlib.sha256(files[own]).hexdigest(),
+                "special_tokens": len(self.special_tokens),
+            },
+        )

@@ -1,0 +1,1 @@
+"""The Unigram model from scratch."""

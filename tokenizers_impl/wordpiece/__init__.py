@@ -1,0 +1,1 @@
+"""WordPiece from scratch."""

@@ -1,0 +1,457 @@
+"""WordPiece as BERT uses it: normalize, split into words, take the longest entry that fits.
+
+A word is cut from the left: the longest entry it starts with, then the longest entry of the rest
+among those written with ``##``. When no entry fits somewhere, or the word has more than a hundred
+characters, the whole word becomes ``[UNK]``.
+
+>>> starts = {"un": 0, "want": 1}
+>>> continuations = {"want": 2, "ed": 3, "e": 4}
+>>> longest_match("unwanted", starts, continuations)
+[(0, 2), (2, 6), (3, 8)]
+>>> longest_match("unwashed", starts, continuations) is None
+True
+
+`longest_match` and `split_words` are the algorithm. `encode_batch` gives the same ids through
+two caches, one for stretches of text between spaces and one for words; offsets come from the
+plain path. What it does not do: train (see `wordpiece_trainer`), or match special tokens in text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from tokbench.bench.errors import TokenizerError
+from tokbench.bench.model import Fingerprint, Ids, Span, Vocabulary
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.wordpiece.bert_characters import (
+    BertOptions,
+    CharacterMap,
+    has_odd_separators,
+    split_character,
+)
+
+PREFIX = "##"
+UNKNOWN = "[UNK]"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+FORMAT = "tokbench.wordpiece.1"
+
+Match = tuple[int, int]
+"""An entry's id and where it ends in the word."""
+
+
+def longest_match(
+    word: str, starts: Mapping[str, int], continuations: Mapping[str, int]
+) -> list[Match] | None:
+    """Cut a word greedily; None when some part of it has no entry.
+
+    `continuations` holds the ``##`` entries without their mark. At most one lookup for each pair
+    of positions: quadratic in the length of the word, which BERT therefore limits.
+    """
+    found = []
+    start, entries = 0, starts
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            if (index := entries.get(word[start:end])) is not None:
+                break
+        else:
+            return None
+        found.append((index, end))
+        start, entries = end, continuations
+    return found
+
+
+def split_words(text: str, options: BertOptions) -> list[tuple[str, list[int]]]:
+    """Return each normalized word with the position in `text` that each character came from.
+
+    >>> split_words("Né!", BertOptions(lowercase=True))
+    [('ne', [0, 1]), ('!', [2])]
+    """
+    words: list[tuple[str, list[int]]] = [("", [])]
+    for position, character in enumerate(text):
+        for piece in split_character(character, options):
+            if piece == " ":
+                words.append(("", []))
+            else:
+                word, origins = words[-1]
+                words[-1] = word + piece, [*origins, position]
+    return [(word, origins) for word, origins in words if word]
+
+
+class WordPieceTokenizer:
+    """A WordPiece vocabulary at work; satisfies `tokbench.bench.model.Tokenizer` and `HasOffsets`.
+
+    >>> tokens = ["[UNK]", "a", "##b", "c", "."]
+    >>> tokenizer = WordPieceTokenizer(tokens, options=BertOptions(lowercase=True))
+    >>> tokenizer.encode_batch(["ABB c. é"])
+    [[1, 2, 2, 3, 4, 0]]
+    >>> tokenizer.decode_batch([[1, 2, 2, 3, 4]])
+    ['abb c.']
+    >>> tokenizer.encode_batch_with_offsets(["ABB c"])[1]
+    [[(0, 1), (1, 2), (2, 3), (4, 5)]]
+    """
+
+    byte_exact = False
+    prefix_space = False
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        *,
+        options: BertOptions,
+        special_tokens: Sequence[str] = SPECIAL_TOKENS,
+        max_characters_per_word: int = 100,
+    ) -> None:
+        """Take the entries in the order of their ids.
+
+        Raises `TokenizerError` when ``[UNK]`` is missing or an entry is there twice.
+        """
+        self.tokens = tuple(tokens)
+        self.options = options
+        self.special_tokens = tuple(t for t in special_tokens if t in set(tokens))
+        self.max_characters_per_word = max_characters_per_word
+        self.ids = _indexed(self.tokens)
+        self._words = _WordCache(self)
+        self._chunks = _ChunkCache(self._words, options)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The facts about every id."""
+        special_ids = frozenset(self.ids[t] for t in self.special_tokens)
+        unknown = self.ids[UNKNOWN]
+        return Vocabulary(
+            token_bytes=[
+                None if i in special_ids or i == unknown else _content(t).encode()
+                for i, t in enumerate(self.tokens)
+            ],
+            special_ids=special_ids,
+            unknown_ids=frozenset({unknown}),
+            inside_ids=frozenset(self.continuations.values()),
+        )
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """What decides the ids, hashed."""
+        options = self.options
+        return Fingerprint.of(
+            vocabulary=[t.encode() for t in self.tokens],
+            normalizer={
+                "type": "bert",
+                "lowercase": options.lowercase,
+                "strip_accents": options.strips_accents,
+                "handle_chinese_chars": options.handle_chinese_chars,
+                "clean_text": options.clean_text,
+            },
+            pre_tokenizer="bert",
+            special_tokens=list(self.special_tokens),
+            options={"max_characters_per_word": self.max_characters_per_word, "prefix": PREFIX},
+        )
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Nothing is switched off on load."""
+        return ()
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
+        """Return the ids of each text."""
+        return [self._chunks.encode(text) for text in texts]
+
+    def encode_batch_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[Span]]]:
+        """Return ids, and the code points of the text that each token stands for.
+
+        An unknown word's token covers the whole word. Characters that normalization deleted are
+        covered by no token, except inside one.
+        """
+        encoded = [self._encode_with_offsets(text) for text in texts]
+        return [ids for ids, _ in encoded], [spans for _, spans in encoded]
+
+    def encode_batch_in_pre_tokens(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[Ids], Sequence[Sequence[int]]]:
+        """Return ids, and for each token the number of its word."""
+        words = [[word for word, _ in split_words(text, self.options)] for text in texts]
+        matches = [[self.match(word) for word in one] for one in words]
+        ids = [[i for found in one for i, _ in found] for one in matches]
+        return ids, [[n for n, found in enumerate(one) for _ in found] for one in matches]
+
+    def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
+        """Join entries with spaces, ``##`` without, and no space before ``. ? ! ,``."""
+        return [self._decode(one) for one in ids]
+
+    def match(self, word: str) -> list[Match]:
+        """Return the entries of one normalized word, ``[UNK]`` alone if it has none."""
+        if len(word) <= self.max_characters_per_word:
+            found = longest_match(word, self.ids, self.continuations)
+            if found is not None:
+                return found
+        return [(self.ids[UNKNOWN], len(word))]
+
+    @cached_property
+    def continuations(self) -> Mapping[str, int]:
+        """The entries that continue a word, without their mark."""
+        n = len(PREFIX)
+        return {t[n:]: i for t, i in self.ids.items() if t.startswith(PREFIX) and len(t) > n}
+
+    def _encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
+        ids: list[int] = []
+        spans: list[Span] = []
+        for word, origins in split_words(text, self.options):
+            start = 0
+            for index, end in self.match(word):
+                ids.append(index)
+                spans.append((origins[start], origins[end - 1] + 1))
+                start = end
+        return ids, spans
+
+    def _decode(self, ids: Ids) -> str:
+        tokens = [self.tokens[i] for i in ids]
+        joined = "".join(t[2:] if t.startswith(PREFIX) else " " + t for t in tokens[1:])
+        return "".join(tokens[:1]) + re.sub(r" ([.?!,])", r"\1", joined)
+
+
+class _WordCache(dict[str, tuple[int, ...]]):
+    """Ids of each normalized word that was seen; cleared when full, so memory is bounded."""
+
+    LIMIT = 1 << 18
+
+    def __init__(self, tokenizer: WordPieceTokenizer) -> None:
+        super().__init__({"": ()})
+        self._starts: Mapping[str, int] = tokenizer.ids
+        self._continuations = tokenizer.continuations
+        self._start_lengths = _lengths_by_beginning(self._starts)
+        self._continuation_lengths = _lengths_by_beginning(self._continuations)
+        self._max_characters = tokenizer.max_characters_per_word
+        self._unknown = (tokenizer.ids[UNKNOWN],)
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= self.LIMIT:
+            self.clear()
+            self[""] = ()
+        ids = self[word] = self._match(word)
+        return ids
+
+    def _match(self, word: str) -> tuple[int, ...]:
+        """Do what `longest_match` does, but try only lengths that some entry has."""
+        size = len(word)
+        if size > self._max_characters:
+            return self._unknown
+        if (whole := self._starts.get(word)) is not None:
+            return (whole,)
+        found = []
+        start = 0
+        entries, lengths = self._starts, self._start_lengths
+        while start < size:
+            for length in lengths.get(word[start : start + 4], SHORT):
+                if (index := entries.get(word[start : start + length])) is not None:
+                    break
+            else:
+                return self._unknown
+            found.append(index)
+            start += length  # past the end when the entry is shorter than the length tried
+            entries, lengths = self._continuations, self._continuation_lengths
+        return tuple(found)
+
+
+SHORT = (3, 2, 1)
+"""Lengths to try where no longer entry begins with the next four characters."""
+
+
+def _lengths_by_beginning(entries: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return, by first four characters, the lengths of the entries to try, longest first.
+
+    >>> _lengths_by_beginning(["a", "ab", "abcd", "abcdef", "b"])
+    {'abcd': (6, 4, 3, 2, 1)}
+    """
+    lengths: defaultdict[str, set[int]] = defaultdict(lambda: set(SHORT))
+    for entry in entries:
+        if len(entry) >= 4:
+            lengths[entry[:4]].add(len(entry))
+    return {beginning: tuple(sorted(found, reverse=True)) for beginning, found in lengths.items()}
+
+
+class _ChunkCache(dict[str, tuple[int, ...]]):
+    """Ids of each stretch of raw text between spaces: most of a text has been seen before.
+
+    Long stretches are not kept: text written without spaces would fill the cache with sentences
+    that never come again.
+    """
+
+    LIMIT = 1 << 18
+    LONGEST = 32
+
+    def __init__(self, words: _WordCache, options: BertOptions) -> None:
+        super().__init__()
+        self._words = words
+        self._characters = CharacterMap(options)
+
+    def encode(self, text: str) -> list[int]:
+        if has_odd_separators(text):
+            return list(self._ids(text))
+        return list(chain.from_iterable(map(self.__getitem__, text.split())))
+
+    def __missing__(self, chunk: str) -> tuple[int, ...]:
+        ids = self._ids(chunk)
+        if len(chunk) <= self.LONGEST:
+            if len(self) >= self.LIMIT:
+                self.clear()
+            self[chunk] = ids
+        return ids
+
+    def _ids(self, text: str) -> tuple[int, ...]:
+        words = text.translate(self._characters)
+        if " " not in words:
+            return self._words[words]
+        return tuple(chain.from_iterable(map(self._words.__getitem__, words.split(" "))))
+
+
+def _indexed(tokens: tuple[str, ...]) -> dict[str, int]:
+    ids = {token: index for index, token in enumerate(tokens)}
+    if len(ids) < len(tokens):
+        twice = next(t for i, t in enumerate(tokens) if ids[t] != i)
+        raise TokenizerError(f"the WordPiece vocabulary has {twice!r} twice: remove one of them")
+    if UNKNOWN not in ids:
+        raise TokenizerError(f"the WordPiece vocabulary has no {UNKNOWN} entry: add one")
+    return ids
+
+
+def _content(token: str) -> str:
+    return token.removeprefix(PREFIX) if len(token) > len(PREFIX) else token
+
+
+class WordPiece(TokenizerPlugin):
+    """tokbench's own WordPiece, from BERT's ``vocab.txt`` or tokbench's JSON."""
+
+    file: str
+    lowercase: bool | None = None
+    """Required with ``vocab.txt``, which does not say it; JSON does."""
+    strip_accents: bool | None = None
+    handle_chinese_chars: bool = True
+    clean_text: bool = True
+    max_characters_per_word: int = 100
+
+    def load(self, context: LoadContext) -> WordPieceTokenizer:
+        """Read the file; raise `TokenizerError` with what to do when it cannot be used."""
+        path = context.resolve(self.file)
+        text = own_json.read_text(path)
+        if path.suffix == ".json":
+            return from_json(text, path)
+        if self.lowercase is None:
+            raise TokenizerError(
+                f"{path.name} does not say whether its words are lower-cased: "
+                "set `lowercase: true` (as BERT uncased) or `lowercase: false`"
+            )
+        return WordPieceTokenizer(
+            read_vocab_txt(text),
+            options=BertOptions(
+                lowercase=self.lowercase,
+                strip_accents=self.strip_accents,
+                handle_chinese_chars=self.handle_chinese_chars,
+                clean_text=self.clean_text,
+            ),
+            max_characters_per_word=self.max_characters_per_word,
+        )
+
+
+def read_vocab_txt(text: str) -> list[str]:
+    """Return the entries of a ``vocab.txt``: one a line, the line number being the id.
+
+    >>> read_vocab_txt("[UNK]\\na\\n##b\\n")
+    ['[UNK]', 'a', '##b']
+    """
+    lines = text.split("\n")  # not splitlines(): entries may hold U+2028 or U+0085
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def to_json(tokenizer: WordPieceTokenizer) -> str:
+    """Write tokbench's own format: every option by name and the entries in the order of their ids.
+
+    >>> tokenizer = WordPieceTokenizer(["[UNK]", "a"], options=BertOptions(lowercase=False))
+    >>> print(to_json(tokenizer).replace("\\n", " "))  # doctest: +NORMALIZE_WHITESPACE
+    { "format": "tokbench.wordpiece.1", "lowercase": false, "strip_accents": false,
+      "handle_chinese_chars": true, "clean_text": true, "max_characters_per_word": 100,
+      "special_tokens": [ "[UNK]" ], "vocabulary": [ "[UNK]", "a" ] }
+    """
+    options = tokenizer.options
+    content = {
+        "format": FORMAT,
+        "lowercase": options.lowercase,
+        "strip_accents": options.strips_accents,
+        "handle_chinese_chars": options.handle_chinese_chars,
+        "clean_text": options.clean_text,
+        "max_characters_per_word": tokenizer.max_characters_per_word,
+        "special_tokens": tokenizer.special_tokens,
+        "vocabulary": tokenizer.tokens,
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def to_vocab_txt(tokenizer: WordPieceTokenizer) -> str:
+    """Write BERT's format: one entry a line, without a word about normalization."""
+    return "".join(token + "\n" for token in tokenizer.tokens)
+
+
+def to_tokenizer_json(tokenizer: WordPieceTokenizer) -> str:
+    """Write the format of the `tokenizers` library, which gives the same ids from it."""
+    options = tokenizer.options
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": tokenizer.ids[token],
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+            for token in tokenizer.special_tokens
+        ],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": options.clean_text,
+            "handle_chinese_chars": options.handle_chinese_chars,
+            "strip_accents": options.strips_accents,
+            "lowercase": options.lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": PREFIX, "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": UNKNOWN,
+            "continuing_subword_prefix": PREFIX,
+            "max_input_chars_per_word": tokenizer.max_characters_per_word,
+            "vocab": tokenizer.ids,
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def from_json(text: str, path: Path) -> WordPieceTokenizer:
+    """Read what `to_json` wrote; `path` is for the message when it is something else."""
+    content = own_json.parse(text, path, FORMAT)
+    try:
+        return WordPieceTokenizer(
+            content["vocabulary"],
+            options=BertOptions(
+                lowercase=content["lowercase"],
+                strip_accents=content["strip_accents"],
+                handle_chinese_chars=content["handle_chinese_chars"],
+                clean_text=content["clean_text"],
+            ),
+            special_tokens=content["special_tokens"],
+            max_characters_per_word=content["max_characters_per_word"],
+        )
+    except KeyError as exc:
+        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc
