@@ -98,7 +98,7 @@ def _shadowed(*, offline: bool) -> Iterator[Finding]:
     home = Path(__file__).resolve().parents[1]
     spec = find_spec("tokbench.bench")
     places = [Path(p).resolve() for p in (spec.submodule_search_locations or ())] if spec else []
-    if home / "bench" not in places:
+    if home not in places:
         where = f"{places[0]} is imported in its place" if places else "is missing"
         text = f"package tokbench.bench {where}; rename that folder, or start tokbench elsewhere"
         yield Finding(topic="packages", verdict="problem", text=text)

@@ -114,7 +114,7 @@ class GateFile(pytest.File):
 def item_name(key: Key) -> str:
     """Return the short id of the test that a value belongs to.
 
-    >>> from tokbench.bench.compare.comparison.snapshot import Key
+    >>> from tokbench.bench.compare.snapshot import Key
     >>> item_name(Key("gpt2", "sentences", "en", "tokens"))
     'gpt2-sentences-tokens'
     """

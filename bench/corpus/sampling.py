@@ -43,7 +43,7 @@ def sampler_for(entry: Corpus) -> Sampler:
 def describe(entry: Corpus) -> str:
     """Return an entry's sampling rule as text.
 
-    >>> from tokbench.bench.config.schema.corpora import FilesCorpus
+    >>> from tokbench.bench.config.corpora import FilesCorpus
     >>> describe(FilesCorpus(source="files", path="a.txt", language="en", limit={"rows": 1000}))
     'head, at most 1,000 rows'
     """

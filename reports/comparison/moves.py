@@ -97,7 +97,7 @@ def figure(value: float | str | None) -> str:
 def change(verdict: Verdict) -> str:
     """Write a change with its sign, and in per cent where the base is not zero.
 
-    >>> from tokbench.bench.compare.comparison.snapshot import Key
+    >>> from tokbench.bench.compare.snapshot import Key
     >>> key = Key("t", "c", "en", "tokens")
     >>> change(Verdict(key=key, outcome="worse", base=200.0, candidate=201.0))
     '+1 (+0.5 %)'

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tokbench.bench.count import stats
+from tokbench.bench.count import resampling
 from tokbench.bench.count.resampling import Units, make_units
 from tokbench.bench.count.stats import Interval, draw_weights, interval_of_resamples, seed_of
 from tokbench.bench.count.tally import CorpusFacts
@@ -90,7 +89,7 @@ def test_totals_of_several_columns_are_grouped_along_the_last_axis() -> None:
 
 def test_many_documents_are_drawn_in_blocks_of_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert units(4096).name == "document"
-    monkeypatch.setattr(stats, "MAX_UNITS", 4)
+    monkeypatch.setattr(resampling, "MAX_UNITS", 4)
     made = units(10)
     assert (made.n, made.name) == (4, "block of documents")
     assert made.of_document.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
@@ -208,17 +207,17 @@ def test_the_documents_both_sides_have_are_resampled_in_their_clusters() -> None
     """Where documents failed, what is left keeps the units of the corpus."""
     of_document = units(12, clusters=("a",) * 6 + ("b",) * 6).of_document
     rows = np.array([0, 1, 2, 3, 4, 7, 8, 9, 10, 11])  # one of each cluster failed
-    resampling = stats.Resampling(SimpleNamespace(resamples=500, seed=0))  # type: ignore[arg-type]
+    draws = resampling.Resampling(cells=[], corpora={}, resamples=500, seed=0)
     top, bottom = np.repeat([2.0, 6.0], 5), np.repeat([1.0, 2.0], 5)
-    value, interval = resampling.paired_ratio("c", top, bottom, unit=of_document[rows])
+    value, interval = draws.paired_ratio("c", top, bottom, unit=of_document[rows])
     assert value == 40 / 15
     assert interval == (2, 3)  # of two clusters, one is drawn twice in half of all resamples
-    _, alone = resampling.paired_ratio("c", top, bottom)
+    _, alone = draws.paired_ratio("c", top, bottom)
     assert alone.low is not None
     assert alone.low > 2  # ten documents of one cluster: once in a thousand
 
 
 def test_a_part_of_nothing_has_no_ratio() -> None:
-    resampling = stats.Resampling(SimpleNamespace(resamples=500, seed=0))  # type: ignore[arg-type]
-    assert resampling.paired_ratio("c", np.zeros(2), np.zeros(2)) == (None, (None, None))
-    assert resampling.paired_ratio("c", np.zeros(0), np.zeros(0)) == (None, (None, None))
+    draws = resampling.Resampling(cells=[], corpora={}, resamples=500, seed=0)
+    assert draws.paired_ratio("c", np.zeros(2), np.zeros(2)) == (None, (None, None))
+    assert draws.paired_ratio("c", np.zeros(0), np.zeros(0)) == (None, (None, None))

@@ -26,8 +26,8 @@ from tokbench.bench.workers.hub_access import set_up_hub
 set_up_hub(**json.loads(sys.argv[3]))
 from pathlib import Path
 from pydantic import TypeAdapter
-from tokbench.bench.config.schema.corpora import CorpusEntry
-from tokbench.bench.config.schema.limits import Limits
+from tokbench.bench.config.corpora import CorpusEntry
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.run.input_tasks import SliceTask, read_slice
 entry = TypeAdapter(CorpusEntry).validate_python(json.loads(sys.argv[1]))
 limits = Limits(hub_seconds=6)

@@ -14,6 +14,7 @@ import pytest
 from tokbench.bench import plugins
 from tokbench.bench.compare.comparison import Comparison, compare
 from tokbench.bench.compare.explanation import Explanation, Part, Segment
+from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.compare.snapshot import (
     Key,
     SliceFacts,
@@ -86,7 +87,7 @@ def comparison() -> Comparison:
 
 
 def rendered(name: str, comparison: Comparison) -> dict[str, str]:
-    return dict(plugins.find(plugins.ComparisonPlugin, name)().render(comparison))
+    return dict(plugins.find(ComparisonPlugin, name)().render(comparison))
 
 
 def rows(text: str) -> list[list[str]]:

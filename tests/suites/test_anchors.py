@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tokbench.bench.commands import anchors
 from tokbench.bench.commands.anchors import AnchorPlugin, Check, outcome_of
 from tokbench.suites.anchors import published
 from tokbench.suites.multilingual import suite
@@ -84,16 +85,16 @@ def test_missing_data_is_said_and_is_no_success(tmp_path: Path) -> None:
     outcome = outcome_of("petrov2023", published.Petrov2023(), tmp_path)
     assert outcome.status == "not checked"
     assert "has no corpora/flores200" in str(outcome.reason)
-    assert published.exit_code([outcome]) == 3
+    assert anchors.exit_code([outcome]) == 3
 
 
 def test_a_moved_figure_is_shown_with_what_was_published() -> None:
     check = Check(what="German", expected=54.4, measured=55.0, tolerance=0.05)
-    outcome = published.Outcome(
+    outcome = anchors.Outcome(
         name="x", citation="c", protocol="p", divergences="none", status="moved", checks=(check,)
     )
-    assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in published.render([outcome])
-    assert published.exit_code([outcome]) == 1
+    assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in anchors.render([outcome])
+    assert anchors.exit_code([outcome]) == 1
 
 
 def test_ranks_that_merging_does_not_reach(data: Path) -> None:

@@ -83,9 +83,10 @@ def test_a_text_file_that_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
 
 
 def test_reading_the_options_imports_no_tokenizer_library() -> None:
-    modules = "huggingface, sentencepiece_model, tekken, tiktoken_encoding, characters, utf8_bytes"
+    adapters = "huggingface, sentencepiece_model, tekken, tiktoken_encoding"
     code = (
-        f"from tokbench.tokenizers_impl import {modules}; import sys; "
+        f"from tokbench.tokenizers_impl.adapters import {adapters}; import sys; "
+        "from tokbench.tokenizers_impl.baselines import characters, utf8_bytes; "
         "print(sorted({'tokenizers', 'tiktoken', 'sentencepiece', 'huggingface_hub', 'requests'}"
         " & set(sys.modules)))"
     )

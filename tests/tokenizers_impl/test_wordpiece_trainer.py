@@ -81,7 +81,7 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
 def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from tokbench.tokenizers_impl.wordpiece.model.trainer import WordPieceTrainer
+from tokbench.tokenizers_impl.wordpiece.trainer import WordPieceTrainer
 model = WordPieceTrainer(vocab_size=120, min_frequency=2).train({TEXTS!r}, Path({str(tmp_path)!r}))
 print(model.facts["model_sha256"])
 """

@@ -42,7 +42,7 @@ _FEW_PIECES = 1 << 17
 class FastEncoder:
     """Encodes texts with a model, remembering the pieces it has seen; for one thread at a time.
 
-    >>> from tokbench.tokenizers_impl.byte_bpe.model.model import minbpe_example
+    >>> from tokbench.tokenizers_impl.byte_bpe.model import minbpe_example
     >>> [ids.tolist() for ids in FastEncoder(minbpe_example()).encode_batch(["aaabdaaabac", ""])]
     [[258, 100, 258, 97, 99], []]
     """

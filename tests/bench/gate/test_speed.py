@@ -262,6 +262,6 @@ def test_a_worker_that_says_nothing_is_ended(
 
 
 def test_the_worker_needs_nothing_of_tokbench() -> None:
-    source = Path(interpreters.bare_worker.__file__).read_text(encoding="utf-8")
+    source = Path(interpreters.standalone_worker.__file__).read_text(encoding="utf-8")
     assert "from bench" not in source
     assert "import bench" not in source
