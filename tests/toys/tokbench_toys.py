@@ -10,10 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from tokbench.bench.model import Fingerprint, Ids, Measurement, MetricSpec, Span, Vocabulary
-from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
-from tokbench.bench.run.probe import Examination
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.plugins import find
+from tokbench.plugins import (
+    Examination,
+    Fingerprint,
+    Ids,
+    LoadContext,
+    Measurement,
+    MetricSpec,
+    Span,
+    TokenizerPlugin,
+    TokenizerSuite,
+    Vocabulary,
+)
 
 
 class PanicException(BaseException):

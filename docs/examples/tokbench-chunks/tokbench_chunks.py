@@ -11,12 +11,20 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from tokbench.bench.count.suite import CountsSuite
-from tokbench.bench.count.tallies import Tallies
-from tokbench.bench.model import Finding, Fingerprint, Ids, Measurement, MetricSpec, Vocabulary
-from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.bench.results.report import ReportPlugin
-from tokbench.bench.results.run_folder import Results
+from tokbench.plugins import (
+    CountsSuite,
+    Finding,
+    Fingerprint,
+    Ids,
+    LoadContext,
+    Measurement,
+    MetricSpec,
+    ReportPlugin,
+    Results,
+    Tallies,
+    TokenizerPlugin,
+    Vocabulary,
+)
 
 
 class Chunks(TokenizerPlugin):
@@ -30,7 +38,7 @@ class Chunks(TokenizerPlugin):
 
 
 class ChunkTokenizer:
-    """What `tokbench.bench.model.Tokenizer` asks for, and nothing more."""
+    """What `tokbench.plugins.Tokenizer` asks for, and nothing more."""
 
     byte_exact = True
     prefix_space = False

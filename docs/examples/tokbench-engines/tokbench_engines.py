@@ -22,9 +22,14 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from tokbench.bench.errors import TokenizerError
-from tokbench.bench.model import Fingerprint, Ids, Vocabulary
-from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.plugins import (
+    Fingerprint,
+    Ids,
+    LoadContext,
+    TokenizerError,
+    TokenizerPlugin,
+    Vocabulary,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
