@@ -2,7 +2,7 @@
 # .venv is used where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test docs readme claims
+.PHONY: check format lint types imports test proof docs readme claims
 
 check: lint types imports test
 
@@ -22,7 +22,11 @@ imports:
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test:
-	$(PYTHON) -m pytest -q
+	$(PYTHON) -m pytest -q -n auto
+
+# Long proofs, on the folders TOKBENCH_DATA and TOKBENCH_CASES.
+proof:
+	$(PYTHON) -m pytest -q -n auto -m "real or long"
 
 # What is generated from the code: the JSON schema, the metrics of the glossary, the commands.
 docs:

@@ -15,6 +15,17 @@ ROOT = Path(__file__).resolve().parent
 collect_ignore = ["bench", "suites", "tokenizers_impl", "reports"]  # `pytest .` finds the links
 
 
+REAL = frozenset({"data_folder", "cases_folder", "data", "cases"})
+"""Fixtures that give folders of real tokenizers, corpora and cases."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need real data: `pytest` leaves them out, `pytest -m real` runs them."""
+    for item in items:
+        if REAL & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.real)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Name the linked file for each that was given by its own path."""
     for index, argument in enumerate(config.args):
