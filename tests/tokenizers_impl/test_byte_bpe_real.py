@@ -29,9 +29,12 @@ from tokbench.tokenizers_impl.byte_bpe.trainer import (
 from tokbench.tokenizers_impl.pretokenize import from_pattern, pre_tokenization
 
 DATA = Path(os.environ.get("TOKBENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = [pytest.mark.real, pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no test data at {DATA}; set TOKBENCH_DATA to its folder"
-)]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(
+        not DATA.is_dir(), reason=f"no test data at {DATA}; set TOKBENCH_DATA to its folder"
+    ),
+]
 
 ENCODINGS = ["gpt2", "cl100k_base", "o200k_base", "llama3"]
 
