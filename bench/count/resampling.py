@@ -50,16 +50,28 @@ class Units:
 
 def make_units(facts: CorpusFacts, *, resamples: int, seed: int) -> Units:
     """Group a slice's documents and draw their weights, the same for every tokenizer."""
-    n = len(facts.document_ids)
-    if facts.clusters is not None:
-        _, of_document = np.unique(np.array(facts.clusters), return_inverse=True)
+    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
+    return drawn_units(
+        len(facts.document_ids), owner, clusters=facts.clusters, resamples=resamples, seed=seed
+    )
+
+
+def drawn_units(
+    n: int, owner: str, *, clusters: Sequence[str] | None = None, resamples: int, seed: int
+) -> Units:
+    """Group n documents and draw their weights.
+
+    `owner` names the draws: the corpus where row i is the same document in every language, else
+    corpus and language. The same arguments give the same weights, in a run and in a report on it.
+    """
+    if clusters is not None:
+        _, of_document = np.unique(np.array(clusters), return_inverse=True)
         name = "cluster"
     elif n > MAX_UNITS:
         of_document, name = np.arange(n) * MAX_UNITS // n, "block of documents"
     else:
         of_document, name = np.arange(n), "document"
     n_units = int(of_document.max()) + 1 if n else 0
-    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
     weights = draw_weights(max(n_units, 1), resamples, seed_of(seed, owner))
     return Units(
         of_document=of_document.astype(np.int64),

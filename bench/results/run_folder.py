@@ -315,9 +315,11 @@ class Results:
         """Witnesses, refusals, failures and warnings."""
         return self._table("findings.parquet", FINDINGS)
 
-    def documents(self, tokenizer: str, corpus: str) -> pa.Table:
-        """Counts per document of one tokenizer on one corpus."""
-        return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS)
+    def documents(
+        self, tokenizer: str, corpus: str, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Counts per document of one tokenizer on one corpus; all columns, or those named."""
+        return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS, columns)
 
     def vocabulary(self, tokenizer: str) -> pa.Table:
         """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
@@ -346,10 +348,12 @@ class Results:
             raise ResultsError(f"{self.folder / name}: is not a JSON object")
         return value
 
-    def _table(self, name: str, schema: pa.Schema) -> pa.Table:
+    def _table(
+        self, name: str, schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> pa.Table:
         try:
             with pq.ParquetFile(self.folder / name) as file:  # `read_table` loads pyarrow.dataset
-                return file.read().select(schema.names)
+                return file.read(columns).select(columns or schema.names)
         except (OSError, pa.ArrowException, KeyError) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
 

@@ -1,0 +1,170 @@
+"""What a mix of languages costs under each tokenizer, with paired intervals, from a run folder.
+
+The weights of a focus are shares of content: on a parallel corpus shares of the documents, whose
+content is the same in every language, so the cost is tokens per document; on any other corpus
+shares of the text's bytes, so the cost is tokens per 1,000 bytes. Intervals use the draws of the
+run itself, made again from its seed over the totals in `documents/`. Nothing here needs a
+tokenizer or a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tokbench.bench.count.resampling import Units, drawn_units
+from tokbench.bench.count.stats import HIGH, LOW
+from tokbench.reports.view import View
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """Tokens for a unit of content: of each tokenizer in each language, as measured and redrawn.
+
+    `measured` has shape (tokenizers, languages), `drawn` (resamples, tokenizers, languages); NaN
+    where a cell has no complete count. `unit` is ``document`` or ``1,000 bytes``.
+    """
+
+    corpus: str
+    tokenizers: tuple[str, ...]
+    languages: tuple[str, ...]
+    unit: str
+    measured: FloatArray
+    drawn: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One tokenizer in a focus: its cost, its ratio to the cheapest that has a place, its place.
+
+    `rank` is 1 + the number of tokenizers that are better by a paired 95 % interval; None where
+    the tokenizer has no place in one of the languages. `cost` is None where a count is missing.
+    """
+
+    tokenizer: str
+    cost: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+
+
+def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
+    """Return the rates of a corpus; `resamples` takes the first of the run's draws, None all."""
+    languages = tuple(view.languages(corpus))
+    names = tuple(name for name in view.tokenizers if (name, corpus) in view.measured)
+    aligned = view.pivot(corpus) is not None and view.refusal(corpus) is None
+    counts = {name: _counts(view, name, corpus) for name in names}
+    n_draws = min(
+        resamples or view.run["intervals"]["resamples"], view.run["intervals"]["resamples"]
+    )
+    measured = np.full((len(names), len(languages)), np.nan)
+    drawn = np.full((n_draws, len(names), len(languages)), np.nan)
+    units: Units | None = None
+    for at, language in enumerate(languages):
+        n = view.corpora[corpus][language]["documents"]
+        whole = [
+            t for t, name in enumerate(names) if len(counts[name].get(language, ((),))[0]) == n
+        ]
+        if not whole:
+            continue  # documents failed: a total over the rest would look cheaper
+        if units is None or not aligned:
+            units = _units(view, corpus if aligned else f"{corpus}/{language}", n, n_draws)
+        tokens = np.stack([counts[names[t]][language][0] for t in whole])
+        content = np.full(n, 1000) if aligned else counts[names[whole[0]]][language][1]
+        measured[whole, at] = tokens.sum(axis=1) * 1000 / content.sum()
+        weighted = units.totals(np.vstack([tokens, content])) @ units.weights.T
+        drawn[:, whole, at] = (weighted[:-1] * 1000 / weighted[-1]).T
+    return Rates(
+        corpus=corpus,
+        tokenizers=names,
+        languages=languages,
+        unit="document" if aligned else "1,000 bytes",
+        measured=measured,
+        drawn=drawn,
+    )
+
+
+def _units(view: View, owner: str, n: int, resamples: int) -> Units:
+    """Return the draws that the run's own intervals come from, the first of them."""
+    intervals = view.run["intervals"]
+    units = drawn_units(n, owner, resamples=intervals["resamples"], seed=intervals["seed"])
+    return replace(units, weights=units.weights[:resamples])
+
+
+Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, Counts]:
+    """Return tokens and bytes of each document, by language."""
+    table = view.results.documents(tokenizer, corpus, columns=("language", "tokens", "bytes"))
+    keys = table["language"].combine_chunks().dictionary_encode()
+    place = keys.indices.to_numpy()
+    tokens, size = table["tokens"].to_numpy(), table["bytes"].to_numpy()
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place, minlength=len(keys.dictionary)))
+    rows = np.split(order, ends[:-1])
+    return {
+        language: (tokens[at], size[at])
+        for language, at in zip(keys.dictionary.to_pylist(), rows, strict=True)
+    }
+
+
+def standings(
+    found: Rates, weights: Mapping[str, float], ranked: Mapping[str, bool]
+) -> list[Standing]:
+    """Return how tokenizers stand for a mix of languages, the best first.
+
+    `weights` need not add up to 1. `ranked` says which tokenizers have a place: those that lose
+    text or were trained on it have none in any language of the focus.
+
+    >>> one = Rates(
+    ...     corpus="c", tokenizers=("a", "b"), languages=("en", "hi"), unit="document",
+    ...     measured=np.array([[10.0, 40.0], [12.0, 20.0]]),
+    ...     drawn=np.array([[[10.0, 40.0], [12.0, 20.0]]] * 9),
+    ... )
+    >>> best, other = standings(one, {"en": 1, "hi": 1}, {"a": True, "b": True})
+    >>> best.tokenizer, best.cost, best.rank, other.cost, other.ratio, other.rank
+    ('b', 16.0, 1, 25.0, 1.5625, 2)
+    """
+    chosen = [found.languages.index(language) for language in weights]
+    shares = np.array(list(weights.values()), np.float64)
+    shares /= shares.sum()
+    cost, drawn = found.measured[:, chosen] @ shares, found.drawn[:, :, chosen] @ shares
+    placed = [
+        i for i, name in enumerate(found.tokenizers) if ranked.get(name) and np.isfinite(cost[i])
+    ]
+    best = min(placed, key=lambda i: (cost[i], found.tokenizers[i]), default=None)
+    standing = [
+        Standing(
+            tokenizer=name,
+            cost=float(cost[i]) if np.isfinite(cost[i]) else None,
+            rank=_rank(i, placed, drawn) if i in placed else None,
+            **_against(i, best, cost, drawn),
+        )
+        for i, name in enumerate(found.tokenizers)
+    ]
+    return sorted(standing, key=lambda s: (s.rank is None, s.cost or np.inf, s.tokenizer))
+
+
+def _against(
+    i: int, best: int | None, cost: FloatArray, drawn: FloatArray
+) -> dict[str, float | None]:
+    """Return the ratio to the cheapest tokenizer that has a place, and its interval."""
+    if best is None or not np.isfinite(cost[i]):
+        return {"ratio": None, "low": None, "high": None}
+    low, high = np.quantile(drawn[:, i] / drawn[:, best], [LOW, HIGH])
+    return {"ratio": float(cost[i] / cost[best]), "low": float(low), "high": float(high)}
+
+
+def _rank(i: int, placed: Sequence[int], drawn: FloatArray) -> int:
+    """1 + how many are better: the interval of their ratio to this one lies below 1."""
+    better = (
+        np.quantile(drawn[:, other] / drawn[:, i], HIGH) < 1 for other in placed if other != i
+    )
+    return 1 + sum(map(bool, better))
