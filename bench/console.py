@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from tokbench.bench.markup import one_line, strict_json, terminal
 from tokbench.bench.progress import FinishedCell
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def result(text: str) -> None:
 
 def result_json(value: Any) -> None:
     """Print a result that a program will read; ASCII, so that any encoding can carry it."""
-    result(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
+    result(strict_json(value, ascii_only=True))
 
 
 def message(text: str) -> None:
@@ -42,12 +42,13 @@ def message(text: str) -> None:
 
 
 def _print(stream: TextIO, text: str) -> None:
-    """Print a text as lines; where the reader has gone, work goes on in silence.
+    """Print a text as lines, without escape codes; where the reader has gone, work goes on in silence.
 
     What a command does, and its exit code, must not depend on who reads along.
     """
+    safe = terminal(text)
     try:
-        stream.write(text if text.endswith("\n") else text + "\n")
+        stream.write(safe if safe.endswith("\n") else safe + "\n")
         stream.flush()
     except BrokenPipeError:
         _silence(stream.fileno())
@@ -100,23 +101,25 @@ class Progress:
     def step(self, text: str) -> None:
         """Say what begins."""
         if self._bar is not None:
-            self._bar.update(self._task, description=text[:60])
+            self._bar.update(self._task, description=one_line(text)[:60])
         elif not self._quiet:
-            message(text)
+            message(one_line(text))
 
     def share(self, text: str, done: int, total: int) -> None:
         """Say how much of something is done; on a terminal only."""
         if self._bar is not None:
-            self._bar.update(self._task, description=text[:60], completed=done, total=total)
+            self._bar.update(
+                self._task, description=one_line(text)[:60], completed=done, total=total
+            )
 
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         """Say that a cell is finished, and why where something is wrong with it."""
-        name = " × ".join(cell.key)
-        how = "kept from before" if reused else cell.status
+        name = one_line(" × ".join(cell.key))
+        how, detail = "kept from before" if reused else cell.status, one_line(cell.detail or "")
         if self._bar is not None:
             self._bar.update(self._task, description=name[:60], completed=number, total=total)
             if cell.status in ("failed", "partial"):
-                self._bar.console.print(f"{name}: {how}: {cell.detail}", markup=False)
+                self._bar.console.print(terminal(f"{name}: {how}: {detail}"), markup=False)
         elif not self._quiet:
-            reason = f": {cell.detail}" if cell.detail else ""
+            reason = f": {detail}" if detail else ""
             message(f"[{number}/{total}] {name}: {how}{reason}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.bench.errors import ResultsError
+from tokbench.bench.markup import strict_json
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
@@ -48,4 +48,4 @@ def cannot_write(path: Path, exc: OSError) -> ResultsError:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that is strict (no NaN) and readable; keys keep their order."""
-    write_whole(path, json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    write_whole(path, strict_json(value) + "\n")

@@ -1,28 +1,187 @@
-"""Text made safe for a Markdown table: one row stays one row, whatever a token contains."""
+"""Text made safe for each target, whatever a stranger put into it; tables and numbers in words.
+
+`escape` is for Markdown, `one_line` and `terminal` for a screen and a CI log, `html`, `svg`, `xml`,
+`csv_cell`, `latex` and `strict_json` for what their names say. All spell out what cannot be seen:
+control, format (bidi, zero-width), private and unassigned characters become ``\\u{200B}``.
+"""
 
 from __future__ import annotations
 
+import html as html_library
+import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "\\": "&#92;"})
-_MARKS = re.compile(
-    r"[`*\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=[\w+-]+:)|@(?=\w)|^[#+-](?= )"
+
+# Two stand-ins of control characters, which are spelled out before these are set.
+_CUT, _UNDERSCORE = "\0", "\1"
+_ENTITIES = str.maketrans(
+    {c: f"&#{ord(c)};" for c in "|\\`*[]~$"}
+    # A renderer decodes entities before it looks for links and mentions, so that only something
+    # between the characters keeps them apart: a space of no width.
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", _CUT: "&#8203;", _UNDERSCORE: "&#95;"}
 )
+_LINKS = re.compile(
+    r"""
+    /(?=/)                              # http:// and, for some renderers, // alone
+    | @                                 # mentions and addresses
+    | \#(?=\d|$) | \bgh-(?=\d|$)        # references to issues
+    | :(?=[\w+-]+:)                     # :smile:
+    | \bwww(?=\.)
+    | (?<=[^\s.])\.(?=(?:[a-z]{2}|aero|asia|biz|com|coop|edu|gov|info|museum|name|net|org|pro|shop
+        |web|xxx|рф|xn--[\w-]+)(?!\w))  # evil.com
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_HASH = re.compile(r"(?<![0-9A-Za-z])(?<!\d\.)[0-9A-Fa-f]{7,40}(?![0-9A-Za-z])")
+"""What a forge takes for a commit: from 7 digits on, so it is cut into parts of 6."""
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_BLOCK = re.compile(r" {0,3}(?:#(?=#{0,5}(?: |$))|[-+=](?= |[-+=_ ]*$)|\d{1,9}[.)](?= |$))")
+"""What would make a heading, list or rule of a line; its last character is written as an entity."""
+_BEFORE_BLOCK = re.compile(r" {4,}")
 
 
 def escape(text: str) -> str:
     """Return text for a Markdown cell or paragraph: shown as it is, never read as markup.
 
-    Control, format (bidi, zero-width), private and unassigned characters are spelled out.
+    Links, mentions, references and hashes are cut by a space of no width, which GitHub, GitLab
+    and every CommonMark renderer show as nothing.
 
     >>> escape("a|b `c` <i>"), escape("007"), escape("cl100k_base"), escape("x\\u200by")
     ('a&#124;b &#96;c&#96; &lt;i&gt;', '007', 'cl100k_base', 'x&#92;u{200B}y')
+    >>> escape("http://a.example"), escape("@user"), escape("see #12")
+    ('http:/&#8203;/a.example', '@&#8203;user', 'see #&#8203;12')
     """
-    spelled = "".join(_spell(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
-    return _MARKS.sub(lambda m: f"&#{ord(m[0])};", spelled.translate(_ENTITIES))
+    text = (
+        _BEFORE_BLOCK.sub(" ", one_line(text), count=1)
+        if text.startswith("    ")
+        else one_line(text)
+    )
+    block = _BLOCK.match(text)
+    start, mark = (text[: block.end() - 1], text[block.end() - 1]) if block else ("", "")
+    rest = _LINKS.sub(rf"\g<0>{_CUT}", text[len(start) + len(mark) :])
+    rest = _HASH.sub(lambda m: _CUT.join(re.findall(".{1,6}", m[0])), rest)
+    shown = _EMPHASIS.sub(_UNDERSCORE, rest).translate(_ENTITIES)
+    return f"{start}&#{ord(mark)};{shown}" if mark else shown
+
+
+def one_line(text: str) -> str:
+    r"""Return text as one line that any screen shows in order: what cannot be seen is spelled out.
+
+    >>> print(one_line("a\n::error::b\x1b[31m"))
+    a\u{A}::error::b\u{1B}[31m
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_spell(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#[\w-]*\[)")
+
+
+def terminal(text: str) -> str:
+    r"""Return lines for a screen or a CI log: no escape codes, no commands to a CI runner.
+
+    Line feeds and tabs stay. A runner of GitHub takes ``::`` at the start of a line, and ``##[``
+    anywhere, for a command; so do others with ``##vso[`` and ``##teamcity[``.
+
+    >>> print(terminal("one\n::error::two ##[group]"))
+    one
+    \u{3A}:error::two \u{23}#[group]
+    """
+    return "\n".join(
+        _COMMAND.sub(_spell_command, "\t".join(map(one_line, line.split("\t"))))
+        for line in text.split("\n")
+    )
+
+
+def _spell_command(found: re.Match[str]) -> str:
+    return f"{found[1] or ''}{_spell(found[0][-1])}"
+
+
+def html(text: str) -> str:
+    """Return text for HTML, between tags or in a quoted attribute.
+
+    >>> html('<b a="1">')
+    '&lt;b a=&quot;1&quot;&gt;'
+    """
+    return html_library.escape(one_line(text), quote=True)
+
+
+def xml(text: str) -> str:
+    """Return text for XML 1.0, between tags or in a quoted attribute; SVG is XML.
+
+    Writers such as ElementTree escape by themselves and need only `one_line`.
+    """
+    return html(text)
+
+
+def csv_cell(text: str) -> str:
+    r"""Return text for a CSV cell that no spreadsheet reads as a formula; quoting is the writer's.
+
+    >>> csv_cell("=1+1"), csv_cell("-5.5"), csv_cell("a,b")
+    ("'=1+1", '-5.5', 'a,b')
+    """
+    line = one_line(text)
+    begins = line.lstrip()[:1]
+    return f"'{line}" if begins and begins in "=+-@＝＋－＠|%" and not _is_number(line) else line
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?( ?%)?", text.strip(), re.I) is not None
+
+
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\textasciigrave{}",
+        "'": r"\textquotesingle{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",  # an optional argument of the \\ or \item before it
+        "]": "{]}",
+        "-": "-{}",  # two of them would be a dash
+    }
+)
+
+
+def latex(text: str) -> str:
+    r"""Return text for LaTeX: no command, no math, no ligature of hyphens.
+
+    >>> print(latex("50 % of a_b \\input{x}"))
+    50 \% of a\_b \textbackslash{}input\{x\}
+    """
+    return one_line(text).translate(_LATEX)
+
+
+def strict_json(value: Any, *, ascii_only: bool = False, indent: int | None = 1) -> str:
+    r"""Return JSON that every parser reads: no NaN, no half of a surrogate pair.
+
+    >>> print(strict_json({"a": "\udc80 ##[x]"}, indent=None))
+    {"a": "\\u{DC80} #\u0023[x]"}
+    """
+    text = json.dumps(_whole(value), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return text.replace("##", "#\\u0023")  # it stands in strings only
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else re.sub("[\ud800-\udfff]", lambda m: _spell(m[0]), value)
+        )
+    if isinstance(value, Mapping):
+        return {_whole(key): _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(inner) for inner in value]
+    return value
 
 
 def visible(text: str) -> str:
@@ -119,14 +278,14 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
 ) -> str:
-    """Return an aligned plain-text table.
+    """Return an aligned plain-text table; one row stays one line.
 
     >>> print(table(["name", "n"], [["a", "1"], ["bc", "10"]], right=[1]))
     name   n
     a      1
     bc    10
     """
-    rows = [list(header), *(list(row) for row in rows)]
+    rows = [[one_line(cell) for cell in row] for row in (header, *rows)]
     aligned = set(right)
     widths = [max(_width(row[c]) for row in rows) for c in range(len(header))]
     lines = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from tokbench.bench.commands import costs
 from tokbench.bench.commands.costs import ModelCost
 from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.markup import count, escape, markdown_table, number, percent, strict_json
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, view_of
@@ -44,7 +43,7 @@ class Cost(ReportPlugin):
         data = {"currency": self.currency, "models": sizes, "texts": lines}
         return {
             "cost.md": self._markdown(view, sizes, lines),
-            "cost.json": json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            "cost.json": strict_json(data) + "\n",
         }
 
     def _lines(self, view: View, name: str) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tokbench.bench.commands.costs import embedding_parameters
 from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.markup import count, escape, markdown_table, number, percent, strict_json
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, trained_on, view_of
@@ -47,7 +47,7 @@ class Sweep(ReportPlugin):
         ]
         return {
             "sweep.md": self._markdown(view, data),
-            "sweep.json": json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            "sweep.json": strict_json(data) + "\n",
         }
 
     def _markdown(self, view: View, data: list[dict[str, Any]]) -> str:

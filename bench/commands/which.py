@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,7 @@ from tokbench.bench.count.encode import Counter
 from tokbench.bench.count.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import TokbenchError, UsageError
-from tokbench.bench.markup import percent, table
+from tokbench.bench.markup import percent, strict_json, table
 from tokbench.bench.model import IntArray, Tokenizer
 from tokbench.bench.workers.executors import Executor, Inline
 
@@ -331,5 +330,5 @@ def prompt(analysis: Analysis, text: str) -> str:
         "is tokens of the text ÷ tokens of its translation.\n"
         "5. What one text cannot tell, and what to measure next.\n"
         "Use only numbers from the JSON. Say so where something you would need is missing.\n\n"
-        f"```json\n{json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False)}\n```\n"
+        f"```json\n{strict_json(data, ascii_only=True)}\n```\n"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +11,7 @@ from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import Explanation, Segment
 from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.compare.verdicts import Verdict
-from tokbench.bench.markup import visible
+from tokbench.bench.markup import one_line, strict_json
 from tokbench.reports.comparison.moves import change, figure, piece
 
 
@@ -24,7 +23,8 @@ class JUnit(ComparisonPlugin):
         groups: dict[str, list[Verdict]] = {}
         for verdict in comparison.verdicts:
             key = verdict.key
-            groups.setdefault(f"{key.tokenizer or 'all'}.{key.corpus or 'all'}", []).append(verdict)
+            name = one_line(f"{key.tokenizer or 'all'}.{key.corpus or 'all'}")
+            groups.setdefault(name, []).append(verdict)
         root = ElementTree.Element(
             "testsuites", {"name": "tokbench", **_totals(comparison.verdicts)}
         )
@@ -55,8 +55,8 @@ def _is_skipped(effect: str, outcome: str) -> bool:
 def _case(suite: ElementTree.Element, name: str, verdict: Verdict) -> None:
     key = verdict.key
     place = f"{key.name} {key.language}" if key.language else key.name
-    case = ElementTree.SubElement(suite, "testcase", classname=name, name=_xml(place), time="0")
-    said = _xml(f"{verdict.outcome}: {figures(verdict)}")
+    case = ElementTree.SubElement(suite, "testcase", classname=name, name=one_line(place), time="0")
+    said = one_line(f"{verdict.outcome}: {figures(verdict)}")
     if verdict.effect == "fails":
         ElementTree.SubElement(case, "failure", type=verdict.outcome, message=said).text = said
     elif verdict.effect == "incomplete":
@@ -71,11 +71,6 @@ def figures(verdict: Verdict) -> str:
     size = change(verdict)
     sized = f"{moved} {verdict.unit}, {size}" if size != "–" else f"{moved} {verdict.unit}"
     return f"{sized}: {verdict.reason}" if verdict.reason else sized
-
-
-def _xml(text: str) -> str:
-    """Leave out nothing, but spell what XML cannot hold."""
-    return visible(text).replace("␣", " ")
 
 
 class BenchmarkJson(ComparisonPlugin):
@@ -157,4 +152,4 @@ def _segment(segment: Segment) -> dict[str, Any]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return strict_json(value) + "\n"
