@@ -88,6 +88,19 @@ def named(exc: BaseException) -> str:
     return text
 
 
+def what_failed(exc: BaseException) -> str:
+    """Return what an exception says; of one that is none of ours, also where it was raised."""
+    if isinstance(exc, TokbenchError):
+        return str(exc)
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return named(exc)
+    module = trace.tb_frame.f_globals.get("__name__", "unknown")  # a path would tell of a home
+    return f"{named(exc)} ({module}, line {trace.tb_lineno})"
+
+
 def is_library_failure(exc: BaseException) -> bool:
     """Tell a tokenizer's failure on a text from an interrupt or a fault of our own.
 

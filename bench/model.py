@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ Ids = Sequence[int] | npt.NDArray[Any]
 
 Span = tuple[int, int]
 """First and one-past-last code point of the text that a token stands for."""
+
+
+class Place(NamedTuple):
+    """One language of a corpus: the text that every tokenizer of a run is measured on."""
+
+    corpus: str
+    language: str
+
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]

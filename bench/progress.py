@@ -23,10 +23,23 @@ class FinishedCell(Protocol):
 
 
 class Progress(Protocol):
-    """How a run tells what it is doing; `tokbench.bench.console` has the ones people see."""
+    """How a run reports what it is doing; `tokbench.bench.console` has the ones people see."""
 
     def step(self, text: str) -> None:
         """Something begins."""
 
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         """A cell is finished."""
+
+
+class Silent:
+    """A progress that shows nothing: the default wherever a progress is optional."""
+
+    def step(self, text: str) -> None:
+        """Show nothing."""
+
+    def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
+        """Show nothing."""
+
+
+SILENT = Silent()

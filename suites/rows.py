@@ -10,7 +10,7 @@ import numpy as np
 from tokbench.bench.count.stats import NO_INTERVAL, Interval
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
-from tokbench.bench.model import Measurement, MetricSpec, Status
+from tokbench.bench.model import Measurement, MetricSpec, Place, Status
 
 
 def of_cell(
@@ -52,7 +52,7 @@ def of_tokenizer(
     unit: str,
     params: Mapping[str, Any] | None = None,
     detail: str | None = None,
-    place: tuple[str, str] | None = None,
+    place: Place | None = None,
 ) -> Measurement:
     """Return a value of a tokenizer over n of a unit that is no document.
 

@@ -19,7 +19,6 @@ import pytest
 
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.count.tally import Cell
-from tokbench.bench.environment import Stopwatch
 from tokbench.bench.progress import FinishedCell
 from tokbench.bench.run.runner import RunOutcome, run
 from tokbench.bench.workers.executors import executor
@@ -115,11 +114,16 @@ def toys_known() -> Iterator[None]:
 
 
 class Listener:
-    """Hears what a run tells, and prints nothing."""
+    """Remembers what a run reports."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.cells: list[tuple[Cell, bool]] = []
+
+    @property
+    def reused(self) -> list[bool]:
+        """Of each finished cell, whether it was taken from before."""
+        return [reused for _, reused in self.cells]
 
     def step(self, text: str) -> None:
         self.steps.append(text)
@@ -165,7 +169,6 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
                 loaded,
                 output=folder / "runs",
                 progress=told,
-                watch=Stopwatch(),
                 new=new,
                 executor=here,
             )

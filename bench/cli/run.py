@@ -61,6 +61,7 @@ def run(
         import pyarrow.pandas_compat  # noqa: F401
 
         from tokbench.bench.console import Progress, message, result
+        from tokbench.bench.results.report import render_reports
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
 
@@ -75,7 +76,7 @@ def run(
             rerun=rerun,
             executor=workers,
         )
-    for text in runner.render_reports(["summary"], outcome.results).values():
+    for text in render_reports(["summary"], outcome.results).values():
         result(text)
     for problem in outcome.problems:
         message(problem)
@@ -118,7 +119,6 @@ def conform(
 
     from tokbench.bench.commands import conform
     from tokbench.bench.console import Progress, message, result, result_json
-    from tokbench.bench.environment import Stopwatch
     from tokbench.bench.run import runner
     from tokbench.bench.workers.executors import executor, interruptible
     from tokbench.bench.workers.hub_access import set_up_hub
@@ -135,7 +135,6 @@ def conform(
             asked,
             output=output or Path(folder),
             progress=progress,
-            watch=Stopwatch(),
             executor=workers,
         )
         found = conform.verdicts(outcome.results)

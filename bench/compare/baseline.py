@@ -24,6 +24,7 @@ from tokbench.bench.compare.snapshot import (
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.files import write_whole
+from tokbench.bench.model import Place
 from tokbench.bench.results.run_folder import SCHEMA_VERSION, Results
 
 FORMAT = 1
@@ -166,7 +167,7 @@ def _snapshot(document: Mapping[str, Any], name: str) -> Snapshot:
     slices = {}
     for path, facts in document["slices"].items():
         corpus, language = (_unescape(part) or "" for part in path.split(" / "))
-        slices[corpus, language] = SliceFacts(**facts)
+        slices[Place(corpus, language)] = SliceFacts(**facts)
     return Snapshot(
         name=name,
         policy=document["policy"],

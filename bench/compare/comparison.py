@@ -22,6 +22,7 @@ from tokbench.bench.compare.verdicts import (
     with_effects,
 )
 from tokbench.bench.config.gate import Gate
+from tokbench.bench.model import Place
 
 if TYPE_CHECKING:
     from tokbench.bench.compare.explanation import Explanation
@@ -98,9 +99,9 @@ def compare(base: Snapshot, candidate: Snapshot, gate: Gate) -> Comparison:
     )
 
 
-def _mismatches(base: Snapshot, candidate: Snapshot) -> dict[tuple[str, str] | None, str]:
+def _mismatches(base: Snapshot, candidate: Snapshot) -> dict[Place | None, str]:
     """Return why values cannot be compared: by slice, or under None for all of them."""
-    found: dict[tuple[str, str] | None, str] = {}
+    found: dict[Place | None, str] = {}
     if base.policy != candidate.policy:
         names = sorted({*base.policy, *candidate.policy})
         differ = [n for n in names if base.policy.get(n) != candidate.policy.get(n)]
@@ -157,7 +158,7 @@ def _verdict(
     base: Snapshot,
     candidate: Snapshot,
     gate: Gate,
-    mismatches: Mapping[tuple[str, str] | None, str],
+    mismatches: Mapping[Place | None, str],
 ) -> Verdict:
     facts = candidate.metrics.get(key.metric) or base.metrics[key.metric]
     settings = gate.settings(
@@ -205,7 +206,7 @@ def _obstacle(
     key: Key,
     base: Snapshot,
     candidate: Snapshot,
-    mismatches: Mapping[tuple[str, str] | None, str],
+    mismatches: Mapping[Place | None, str],
 ) -> str | None:
     """Return why a value that both sides have must not be compared, None where it may be."""
     if key.corpus is None:

@@ -89,18 +89,10 @@ class GateFile(pytest.File):
     def comparison(self) -> Comparison:
         """The baseline against the config, run now."""
         from tokbench.bench.compare.sides import compare_sides, side_of
-        from tokbench.bench.console import Progress
-        from tokbench.bench.environment import Stopwatch
         from tokbench.bench.run import runner
 
         with tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder:
-            outcome = runner.run(
-                self.loaded,
-                output=Path(folder),
-                progress=Progress(quiet=True),
-                watch=Stopwatch(),
-                new=True,
-            )
+            outcome = runner.run(self.loaded, output=Path(folder), new=True)
             return compare_sides(
                 self.base, side_of(outcome.results, self.loaded.path), self.loaded.run.gate
             )

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.model import Direction, Status
+from tokbench.bench.model import Direction, Place, Status
 from tokbench.bench.results.run_folder import Results
 
 IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
@@ -100,7 +100,7 @@ class Snapshot:
     name: str
     policy: Mapping[str, Any]
     versions: Mapping[str, str]
-    slices: Mapping[tuple[str, str], SliceFacts]
+    slices: Mapping[Place, SliceFacts]
     tokenizers: Mapping[str, TokenizerIdentity]
     metrics: Mapping[str, MetricFacts]
     values: Mapping[Key, Value]
@@ -158,9 +158,9 @@ def metric_facts(rows: Iterable[tuple[str, str, Direction]]) -> dict[str, Metric
     }
 
 
-def _slices(corpora: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], SliceFacts]:
+def _slices(corpora: Mapping[str, Mapping[str, Any]]) -> dict[Place, SliceFacts]:
     return {
-        (corpus, language): SliceFacts(
+        Place(corpus, language): SliceFacts(
             sha256=meta["sha256"],
             documents=meta["documents"],
             script=meta["script"],

@@ -18,6 +18,7 @@ from tokbench.bench.count.stats import (
     seed_of,
 )
 from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts
+from tokbench.bench.model import Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +89,13 @@ class Resampling:
         self,
         *,
         cells: Sequence[Cell],
-        corpora: Mapping[tuple[str, str], CorpusFacts],
+        corpora: Mapping[Place, CorpusFacts],
         seed: int,
         resamples: int,
     ) -> None:
         self._cells, self._corpora = cells, corpora
         self._seed, self._resamples = seed, resamples
-        self._units: dict[tuple[str, str], Units] = {}
+        self._units: dict[Place, Units] = {}
         self._totals: dict[tuple[CellKey, str], FloatArray] = {}
         self._resampled: dict[tuple[CellKey, str], FloatArray] = {}
 
@@ -103,13 +104,13 @@ class Resampling:
 
         In a parallel corpus row i is the same id in every language, and has the same weight.
         """
-        key = corpus, language
+        key = Place(corpus, language)
         if key not in self._units:
             self._units[key] = self._make_units(self._corpora[key])
         return self._units[key]
 
     def _make_units(self, facts: CorpusFacts) -> Units:
-        pivot = self._corpora.get((facts.corpus, facts.pivot or ""))
+        pivot = self._corpora.get(Place(facts.corpus, facts.pivot or ""))
         if facts.aligned and pivot is not None and pivot.language != facts.language:
             return self.units(facts.corpus, pivot.language)
         return make_units(facts, resamples=self._resamples, seed=self._seed)
@@ -118,7 +119,7 @@ class Resampling:
         """Return a column added up per unit, shape (n_units,); failed documents count nothing."""
         key = cell.key, column
         if key not in self._totals:
-            facts = self._corpora[cell.key.corpus, cell.key.language]
+            facts = self._corpora[cell.key.place]
             counts = np.zeros(len(facts.document_ids), np.int64)
             counts[cell.tally.rows] = cell.tally.documents[column]
             self._totals[key] = self.units(facts.corpus, facts.language).totals(counts)

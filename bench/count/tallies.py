@@ -9,6 +9,7 @@ from functools import cached_property
 from tokbench.bench.count.resampling import Resampling
 from tokbench.bench.count.tally import LOSS_CAUSES, Cell, CellKey, CorpusFacts, TokenizerFacts
 from tokbench.bench.count.token_bytes import Contents
+from tokbench.bench.model import Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Tallies:
 
     cells: Mapping[CellKey, Cell]
     tokenizers: Mapping[str, TokenizerFacts]
-    corpora: Mapping[tuple[str, str], CorpusFacts]
+    corpora: Mapping[Place, CorpusFacts]
     seed: int
     resamples: int
     lost_limit: float
@@ -33,7 +34,7 @@ class Tallies:
 
     def facts(self, key: CellKey) -> CorpusFacts:
         """Return what is known of the text of a cell."""
-        return self.corpora[key.corpus, key.language]
+        return self.corpora[key.place]
 
     def lost_share(self, cell: Cell) -> float | None:
         """Share of input bytes that did not survive, None for a cell without bytes."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.corpus.slice_file import Slice
-from tokbench.bench.model import Finding, IntArray, Kind, Status
+from tokbench.bench.model import Finding, IntArray, Kind, Place, Status
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
 ROUND_TRIP = ("exact", "normalized", "lossy")
@@ -47,6 +47,11 @@ class CellKey(NamedTuple):
     tokenizer: str
     corpus: str
     language: str
+
+    @property
+    def place(self) -> Place:
+        """Corpus and language."""
+        return Place(self.corpus, self.language)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +219,11 @@ class CorpusFacts:
             words_reason=meta.words_reason,
             parallel_refusal=parallel_refusal,
         )
+
+    @property
+    def place(self) -> Place:
+        """Corpus and language."""
+        return Place(self.corpus, self.language)
 
     @property
     def aligned(self) -> bool:

@@ -24,7 +24,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import LOSS_CAUSES, CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import whole_file
-from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.results.digest import TableDigest
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _measurement_rows(
 ) -> list[tuple[Any, ...]]:
     """Return the columns of `MEASUREMENTS` for each measurement."""
     of_place = {
-        place: (facts.sha256, place[1], facts.tag, facts.script, facts.kind)
+        place: (facts.sha256, place.language, facts.tag, facts.script, facts.kind)
         for place, facts in tallies.corpora.items()
     }
     kinds = {facts.corpus: facts.kind for facts in tallies.corpora.values()}
@@ -188,7 +188,7 @@ def _measurement_rows(
             fingerprints.get(m.tokenizer or ""),
             m.corpus,
             *(
-                of_place.get((m.corpus or "", m.language or ""))
+                of_place.get(Place(m.corpus or "", m.language or ""))
                 or (None, m.language, None, None, kinds.get(m.corpus or ""))
             ),
             _finite(m.value),

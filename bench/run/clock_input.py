@@ -1,37 +1,64 @@
-"""What a clock suite gets: the tokenizers and texts of a config."""
+"""What a clock suite gets, the tokenizers and texts of a config, and what it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator
 
 from tokbench.bench.config.schema import Config, TrainEntry
-from tokbench.bench.corpus.slice_file import Slice
-from tokbench.bench.progress import Progress
-from tokbench.bench.timing.contest import Contest, Training
-from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.bench.errors import what_failed
+from tokbench.bench.model import Finding
+from tokbench.bench.run.inputs import Prepared, RunContext
+from tokbench.bench.run.trained_models import SliceTexts, trainer_of
+from tokbench.bench.timing.contest import Contest, Timed, Training
+from tokbench.bench.timing.suite import ClockSuite
 
 
 def contest_of(
-    config: Config,
-    slices: Mapping[tuple[str, str], Slice],
-    tokenizers: Mapping[str, TokenizerSource],
-    progress: Progress,
+    context: RunContext, prepared: Prepared, keys: Collection[str] | None = None
 ) -> Contest:
-    """Return the contest of a config's tokenizers over its text."""
-    from tokbench.bench.run.trained_models import SliceTexts, trainer_of
-
-    training = {}
-    for key, entry in config.tokenizers.items():
-        if isinstance(entry, TrainEntry) and key in tokenizers:
-            languages = entry.languages or tuple(config.run.corpora[entry.corpus].options())
-            training[key] = Training(
-                trainer=trainer_of(entry), corpus=entry.corpus, languages=languages
-            )
+    """Return the contest of some tokenizers of a config, by default all, over its text."""
+    chosen = prepared.sources if keys is None else keys
     return Contest(
-        tokenizers=tokenizers,
-        texts={place: SliceTexts([part]) for place, part in slices.items()},
-        seed=config.run.seed,
-        progress=progress.step,
-        training=training,
-        limits=config.run.limits,
+        tokenizers={key: prepared.sources[key] for key in chosen},
+        texts={place: SliceTexts([part]) for place, part in prepared.slices.items()},
+        seed=context.config.run.seed,
+        progress=context.progress.step,
+        training=dict(_training(context.config, frozenset(chosen))),
+        limits=context.config.run.limits,
     )
+
+
+def _training(config: Config, keys: frozenset[str]) -> Iterator[tuple[str, Training]]:
+    for key, entry in config.tokenizers.items():
+        if isinstance(entry, TrainEntry) and key in keys:
+            languages = entry.languages or tuple(config.run.corpora[entry.corpus].options())
+            trainer = trainer_of(entry)
+            yield key, Training(trainer=trainer, corpus=entry.corpus, languages=languages)
+
+
+def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[str]) -> Timed:
+    """Return what the clock suites of a config find.
+
+    Their findings are stored with the noisy rows: the exact files must not depend on a worker
+    that was slow to answer.
+    """
+    suites = {n: s for n, s in context.config.suites.items() if isinstance(s, ClockSuite)}
+    if not suites:
+        return Timed(measurements=(), samples=())
+    contest = contest_of(context, prepared, keys)
+    with context.watch.section("timing"):
+        parts = [_time(name, suite, contest) for name, suite in suites.items()]
+    return Timed(
+        measurements=[row for part in parts for row in part.measurements],
+        samples=[sample for part in parts for sample in part.samples],
+        findings=[finding for part in parts for finding in part.findings],
+    )
+
+
+def _time(name: str, suite: ClockSuite, contest: Contest) -> Timed:
+    """Return what one suite finds; its failure is a finding."""
+    try:
+        return suite.measure(contest)
+    except Exception as exc:
+        failure = Finding(kind="failure", suite=name, message=what_failed(exc))
+        return Timed(measurements=(), samples=(), findings=[failure])

@@ -1,161 +1,230 @@
-"""The inputs of a run: slices of its corpora, sources of its tokenizers, and what was wrong."""
+"""The inputs of a run: slices of its corpora, sources of its tokenizers, and why some are missing.
+
+What is in the cache is taken from there; the rest is read or trained wherever the executor works.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from tokbench.bench.config.corpora import AnyCorpus, Corpus
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.corpus.slices import Slice, check_parallel
 from tokbench.bench.corpus.slices import stored as stored_slice
+from tokbench.bench.count.tally import CellKey
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import InputError, Refusal, TokbenchError, TrainingError
-from tokbench.bench.model import Finding
-from tokbench.bench.progress import Progress
-from tokbench.bench.run.input_tasks import Prepared, SliceTask, TrainTask, read_slice, train
+from tokbench.bench.model import Finding, Place
+from tokbench.bench.progress import SILENT, Progress
+from tokbench.bench.run import input_tasks
+from tokbench.bench.run.input_tasks import Prepared as Answer
+from tokbench.bench.run.input_tasks import SliceTask, TrainTask
 from tokbench.bench.run.trained_models import Trained, shared
 from tokbench.bench.run.trained_models import stored as stored_model
-from tokbench.bench.workers.executors import Executor
+from tokbench.bench.workers.executors import Executor, Inline
 from tokbench.bench.workers.sources import TokenizerSource
 
 
-@dataclass
-class Inputs:
-    """Corpora and tokenizers of a run, and what was wrong with some of them."""
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """What every step works with: a config, who does the work and who hears of it.
+
+    By default that is this process, and silently.
+    """
 
     config: Config
-    progress: Progress
-    watch: Stopwatch
-    executor: Executor
+    executor: Executor = field(default_factory=Inline)
+    progress: Progress = SILENT
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
-    def __post_init__(self) -> None:
-        self.findings: list[Finding] = []
-        self.reasons: dict[tuple[str, str], str] = {}
-        self.trained: dict[str, Trained] = {}
-        self.failed_training: dict[str, str] = {}
-        self.refusals: dict[str, str] = {}
-        self.notes: list[Finding] = []
 
-    def slices(self) -> dict[tuple[str, str], Slice]:
-        """Materialise every language of every corpus that can be read."""
-        asked: dict[str, dict[str, Future[Prepared]]] = {}
-        with self.watch.section("corpus"):
-            for name, entry in self.config.run.corpora.items():
-                asked[name] = {key: self._ask(name, entry, key) for key in entry.options()}
-        found: dict[tuple[str, str], Slice] = {}
-        for name, futures in asked.items():
-            mine: dict[str, Slice] = {}
-            with self.watch.section("corpus"):  # also of what was read in this very process
-                for language, future in futures.items():
-                    self._take(name, language, future.result(), mine)
-                self._check_parallel(name, self.config.run.corpora[name], mine)
-            found |= {(name, language): part for language, part in mine.items()}
-        return found
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Everything that a run can be measured with, and why the rest is missing."""
 
-    def _ask(self, name: str, entry: AnyCorpus, language: str) -> Future[Prepared]:
-        """Take a slice from the cache, or let the executor build it."""
-        try:
-            ready = stored_slice(name, entry, language, self.config.folder)
-        except InputError as exc:
-            return _finished(Prepared(reason=str(exc)))
-        if ready is not None:
-            return _finished(Prepared(value=ready))
-        self.progress.step(f"corpus {name}, {language}: reading")
-        task = SliceTask(
-            name=name,
-            entry=entry,
-            language=language,
-            folder=self.config.folder,
-            limits=self.config.run.limits,
-        )
-        return self.executor.submit(read_slice, task)
+    slices: Mapping[Place, Slice]
+    sources: Mapping[str, TokenizerSource]
+    """How to load each tokenizer that is there, by its key in the config."""
+    trained: Mapping[str, Mapping[str, Any]]
+    """What training reported, by the key of the tokenizer."""
+    refusals: Mapping[str, str]
+    """Why corpora declared parallel are not, by their keys."""
+    failures: Mapping[Place, str]
+    """Why a language of a corpus cannot be read."""
+    untrained: Mapping[str, str]
+    """Why a tokenizer cannot be trained, by its key."""
 
-    def _take(self, name: str, language: str, got: Prepared, mine: dict[str, Slice]) -> None:
-        self.watch.take(got.seconds, process=got.process)
-        if got.reason is None:
-            mine[language] = got.value
+    def why_missing(self, key: CellKey) -> str | None:
+        """Return why a cell cannot be counted, None where it can."""
+        if key.tokenizer in self.untrained:
+            return self.untrained[key.tokenizer]
+        if key.place not in self.slices:
+            return self.failures.get(key.place, "its corpus could not be read")
+        return None
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the failures and refusals of corpora as findings."""
+        for place, reason in self.failures.items():
+            yield Finding(kind="failure", suite="run", **place._asdict(), message=reason)
+        for corpus, reason in self.refusals.items():
+            yield Finding(kind="refusal", suite="multilingual", corpus=corpus, message=reason)
+
+
+def prepare(context: RunContext) -> Prepared:
+    """Read every corpus and train every tokenizer of a config; what fails is recorded."""
+    corpora = _read_corpora(context)
+    models = _train_models(context, corpora.slices)
+    return Prepared(
+        slices=corpora.slices,
+        sources=dict(_sources(context.config, models.trained)),
+        trained={key: model.facts for key, model in models.trained.items()},
+        refusals=corpora.refusals,
+        failures=corpora.failures,
+        untrained=models.failures,
+    )
+
+
+@dataclass(frozen=True)
+class _Corpora:
+    slices: dict[Place, Slice] = field(default_factory=dict)
+    failures: dict[Place, str] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
+
+
+def _read_corpora(context: RunContext) -> _Corpora:
+    """Read all languages at once; the slices of a parallel corpus have the same rows."""
+    found = _Corpora()
+    asked: dict[str, dict[str, Future[Answer]]] = {}
+    with context.watch.section("corpus"):
+        for name, entry in context.config.run.corpora.items():
+            asked[name] = {
+                key: _begin_reading(context, name, entry, key) for key in entry.options()
+            }
+    for name, futures in asked.items():
+        with context.watch.section("corpus"):  # also of what was read in this very process
+            slices = dict(_finish_reading(context, name, futures, found))
+            _align(context, name, context.config.run.corpora[name], slices, found)
+        found.slices.update({Place(name, key): part for key, part in slices.items()})
+    return found
+
+
+def _begin_reading(
+    context: RunContext, name: str, entry: AnyCorpus, language: str
+) -> Future[Answer]:
+    """Take a slice from the cache, or let the executor build it."""
+    folder = context.config.folder
+    try:
+        ready = stored_slice(name, entry, language, folder)
+    except InputError as exc:
+        return _finished(Answer(reason=str(exc)))
+    if ready is not None:
+        return _finished(Answer(value=ready))
+    context.progress.step(f"corpus {name}, {language}: reading")
+    limits = context.config.run.limits
+    task = SliceTask(name=name, entry=entry, language=language, folder=folder, limits=limits)
+    return context.executor.submit(input_tasks.read_slice, task)
+
+
+def _finish_reading(
+    context: RunContext, name: str, futures: Mapping[str, Future[Answer]], found: _Corpora
+) -> Iterator[tuple[str, Slice]]:
+    for language, future in futures.items():
+        answer = future.result()
+        context.watch.take(answer.seconds, process=answer.process)
+        if answer.reason is None:
+            yield language, answer.value
         else:
-            self._fail(name, language, got.reason)
+            context.progress.step(f"corpus {name}, {language}: {answer.reason}")
+            found.failures[Place(name, language)] = answer.reason
 
-    def _check_parallel(self, name: str, entry: Corpus, mine: dict[str, Slice]) -> None:
-        if not entry.parallel or not mine:
-            return
+
+def _align(
+    context: RunContext, name: str, entry: Corpus, slices: dict[str, Slice], found: _Corpora
+) -> None:
+    """Put the slices of a parallel corpus into one order, or note why it is not parallel."""
+    if not entry.parallel or not slices:
+        return
+    try:
+        slices |= check_parallel(list(slices.values()))
+    except Refusal as exc:
+        context.progress.step(f"no premium on {name}: {exc}")
+        found.refusals[name] = str(exc)
+
+
+@dataclass(frozen=True)
+class _Models:
+    trained: dict[str, Trained] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def _train_models(context: RunContext, slices: Mapping[Place, Slice]) -> _Models:
+    """Take trained tokenizers from the cache, and train the others side by side."""
+    found = _Models()
+    missing = _not_stored(context.config, slices, found)
+    training = [(group, _begin_training(context, group, slices)) for group in shared(missing)]
+    for group, future in training:
+        answer = future.result()
+        context.watch.take(answer.seconds, process=answer.process)
+        if answer.reason is None:
+            found.trained.update(answer.value)
+        else:
+            found.failures.update(dict.fromkeys(group, answer.reason))
+    return found
+
+
+def _not_stored(
+    config: Config, slices: Mapping[Place, Slice], found: _Models
+) -> dict[str, TrainEntry]:
+    missing = {}
+    for key, entry in config.tokenizers.items():
+        if not isinstance(entry, TrainEntry):
+            continue
         try:
-            mine |= check_parallel(list(mine.values()))
-        except Refusal as exc:
-            self.progress.step(f"no premium on {name}: {exc}")
-            self.refusals[name] = str(exc)
-            refusal = Finding(kind="refusal", suite="multilingual", corpus=name, message=str(exc))
-            self.notes.append(refusal)
-
-    def _fail(self, corpus: str, language: str, reason: str) -> None:
-        self.progress.step(f"corpus {corpus}, {language}: {reason}")
-        self.reasons[corpus, language] = reason
-        self.findings.append(
-            Finding(kind="failure", suite="run", corpus=corpus, language=language, message=reason)
-        )
-
-    def sources(self, slices: Mapping[tuple[str, str], Slice]) -> dict[str, TokenizerSource]:
-        """Return how to load each tokenizer, trained first where the config says so."""
-        training = [
-            (group, self._begin_training(group, slices))
-            for group in shared(dict(self._not_stored(slices)))
-        ]
-        for group, future in training:
-            got = future.result()
-            self.watch.take(got.seconds, process=got.process)
-            if got.reason is None:
-                self.trained |= got.value
-            else:
-                self.failed_training |= dict.fromkeys(group, got.reason)
-        sources = {}
-        for key, entry in self.config.tokenizers.items():
-            if not isinstance(entry, TrainEntry):
-                sources[key] = TokenizerSource(key=key, plugin=entry, folder=self.config.folder)
-            elif key in self.trained:
-                sources[key] = self.trained[key].source
-        return sources
-
-    def _not_stored(
-        self, slices: Mapping[tuple[str, str], Slice]
-    ) -> Iterator[tuple[str, TrainEntry]]:
-        """Take trained models from the cache; yield what has to be trained."""
-        for key, entry in self.config.tokenizers.items():
-            if not isinstance(entry, TrainEntry):
-                continue
-            try:
-                ready = stored_model(key, entry, self._training_text(entry, slices))
-            except TokbenchError as exc:
-                self.failed_training[key] = str(exc)
-                continue
-            if ready is None:
-                yield key, entry
-            else:
-                self.trained[key] = ready
-
-    def _begin_training(
-        self, group: Mapping[str, TrainEntry], slices: Mapping[tuple[str, str], Slice]
-    ) -> Future[Prepared]:
-        """Let the executor train what one training serves."""
-        entry = next(iter(group.values()))
-        self.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
-        text = self._training_text(entry, slices)
-        task = TrainTask(entries=group, slices=text, limits=self.config.run.limits)
-        return self.executor.submit(train, task)
-
-    def _training_text(
-        self, entry: TrainEntry, slices: Mapping[tuple[str, str], Slice]
-    ) -> list[Slice]:
-        wanted = entry.languages or tuple(self.config.run.corpora[entry.corpus].options())
-        missing = [name for name in wanted if (entry.corpus, name) not in slices]
-        if missing:
-            raise TrainingError(f"its training text is missing: {entry.corpus}, {missing[0]}")
-        return [slices[entry.corpus, name] for name in wanted]
+            ready = stored_model(key, entry, _training_text(config, entry, slices))
+        except TokbenchError as exc:
+            found.failures[key] = str(exc)
+            continue
+        if ready is None:
+            missing[key] = entry
+        else:
+            found.trained[key] = ready
+    return missing
 
 
-def _finished(value: Prepared) -> Future[Prepared]:
-    future: Future[Prepared] = Future()
+def _begin_training(
+    context: RunContext, group: Mapping[str, TrainEntry], slices: Mapping[Place, Slice]
+) -> Future[Answer]:
+    """Let the executor train what one training serves."""
+    entry = next(iter(group.values()))
+    context.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
+    text = _training_text(context.config, entry, slices)
+    task = TrainTask(entries=group, slices=text, limits=context.config.run.limits)
+    return context.executor.submit(input_tasks.train, task)
+
+
+def _training_text(config: Config, entry: TrainEntry, slices: Mapping[Place, Slice]) -> list[Slice]:
+    wanted = entry.languages or tuple(config.run.corpora[entry.corpus].options())
+    places = [Place(entry.corpus, name) for name in wanted]
+    missing = [place for place in places if place not in slices]
+    if missing:
+        raise TrainingError(f"its training text is missing: {', '.join(missing[0])}")
+    return [slices[place] for place in places]
+
+
+def _sources(
+    config: Config, trained: Mapping[str, Trained]
+) -> Iterator[tuple[str, TokenizerSource]]:
+    for key, entry in config.tokenizers.items():
+        if not isinstance(entry, TrainEntry):
+            yield key, TokenizerSource(key=key, plugin=entry, folder=config.folder)
+        elif key in trained:
+            yield key, trained[key].source
+
+
+def _finished(value: Answer) -> Future[Answer]:
+    future: Future[Answer] = Future()
     future.set_result(value)
     return future

@@ -27,6 +27,7 @@ from tokbench.bench.model import (
     HasSpecialTokens,
     Ids,
     IntArray,
+    Place,
     Tokenizer,
 )
 from tokbench.bench.workers.guarded_calls import Calls
@@ -208,7 +209,7 @@ class Examination:
 
     tallies: Tallies
     """What was counted with these tokenizers."""
-    slices: Mapping[tuple[str, str], Slice]
+    slices: Mapping[Place, Slice]
     tokenizers: Mapping[str, Tokenizer]
     seed: int
     calls: Calls = field(default_factory=Calls)
@@ -230,7 +231,7 @@ class Examination:
         wanted = np.sort(rows)
         if not wanted.size:
             return
-        for batch in self.slices[corpus, language].batches():
+        for batch in self.slices[Place(corpus, language)].batches():
             first = np.searchsorted(wanted, batch.first_row)
             last = np.searchsorted(wanted, batch.first_row + len(batch.ids))
             if last > first:

@@ -14,33 +14,28 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from tokbench.bench import plugins
 from tokbench.bench.config.schema import Config
-from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.count.suite import CountsSuite
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, TokenizerFacts
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents
 from tokbench.bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
-from tokbench.bench.files import write_json, write_whole
-from tokbench.bench.model import Finding, Measurement
-from tokbench.bench.progress import Progress
-from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.files import write_json
+from tokbench.bench.model import Finding, Measurement, Place
+from tokbench.bench.progress import SILENT, Progress
+from tokbench.bench.results.report import write_reports
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.run.cell_task import CellTask, forget_tokenizers
-from tokbench.bench.run.clock_input import contest_of
+from tokbench.bench.run.clock_input import time_tokenizers
 from tokbench.bench.run.folder import Rerun, open_folder
-from tokbench.bench.run.inputs import Inputs
+from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, make_plan
 from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.suite import TokenizerSuite
-from tokbench.bench.run.suite_output import collect, failed_rows, what_failed
-from tokbench.bench.run.suite_task import Asking, Counted
-from tokbench.bench.run.write import vocabularies_of, write_run
-from tokbench.bench.timing.contest import Sample
-from tokbench.bench.timing.suite import ClockSuite
+from tokbench.bench.run.suite_output import collect, failed_rows
+from tokbench.bench.run.suite_task import Answers, Asking, Counted
+from tokbench.bench.run.write import RunRecord, write_run
 from tokbench.bench.workers.executors import Executor, Inline
-from tokbench.bench.workers.sources import TokenizerSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +55,8 @@ def run(
     config: Config,
     *,
     output: Path,
-    progress: Progress,
-    watch: Stopwatch,
+    progress: Progress = SILENT,
+    watch: Stopwatch | None = None,
     new: bool = False,
     rerun: Rerun | None = None,
     executor: Executor | None = None,
@@ -71,158 +66,154 @@ def run(
     `executor` says where cells are counted: in this process when there is none.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    context = RunContext(
+        config=config,
+        executor=executor or Inline(),
+        progress=progress,
+        watch=watch or Stopwatch(),
+    )
     plan = make_plan(config)
     with open_folder(output, plan, new=new, rerun=rerun) as folder:
         progress.step(f"run {folder.name}: {len(plan.cells)} cells")
-        return _run(config, plan, folder, progress, watch, executor or Inline())
+        return _run(context, plan, folder)
 
 
-def _run(
-    config: Config,
-    plan: Plan,
-    folder: Path,
-    progress: Progress,
-    watch: Stopwatch,
-    executor: Executor,
-) -> RunOutcome:
+def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
+    """Corpora and tokenizers, then counts, then suites, then the clock, then files."""
     started = datetime.now(UTC)
-    inputs = Inputs(config=config, progress=progress, watch=watch, executor=executor)
-    slices = inputs.slices()
-    sources = inputs.sources(slices)
-    asking = _asking(config, inputs)
-    counted = _count(plan, folder, config, inputs, slices, sources, asking)
-    with watch.section("corpus"):  # document ids are read from the slices
-        tallies = _tallies(config, folder, counted, slices, inputs.refusals)
-    with no_garbage_collection():  # while workers still ask
-        measurements, findings = _apply_suites(config, tallies)
-    answers = asking.wait()
-    forget_tokenizers()
-    measurements += answers.measurements
-    findings += answers.findings
-    failed = [_failed_suite(f) for f in findings if f.kind == "failure"]
-    findings += inputs.findings + inputs.notes
-    findings += [f for cell in tallies.cells.values() for f in cell.tally.findings]
-    findings += [_failure(cell) for cell in tallies.cells.values() if cell.status == "failed"]
-    noisy, samples, untimed = _time(config, tallies, sources, slices, progress, watch)
-    progress.step("writing results")
-    kept = vocabularies_of(folder, tallies) if config.run.keep_ids else {}
-    write_run(folder, config, plan, tallies, slices, measurements, findings, noisy, samples, kept)
+    prepared = prepare(context)
+    asking = _asking(context)
+    tallies = _count(context, plan, folder, prepared, asking)
+    found = _measure(context, tallies, asking)
+    timed = time_tokenizers(context, prepared, tallies.tokenizers)
+    record = RunRecord(
+        config=context.config,
+        plan=plan,
+        slices=prepared.slices,
+        tallies=tallies,
+        measurements=found.measurements,
+        findings=[*found.findings, *prepared.findings(), *_findings_of_cells(tallies)],
+        timed=timed,
+    )
+    context.progress.step("writing results")
+    write_run(folder, record)
+    unwritten = _report(context, folder, started, found, asking.peak_bytes)
+    problems = [
+        *_problems(tallies, prepared.failures),
+        *(_failed_suite(finding) for finding in found.findings if finding.kind == "failure"),
+        *(f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in timed.findings),
+        *unwritten,
+    ]
+    return RunOutcome(results=load_results(folder), problems=problems)
+
+
+def _report(
+    context: RunContext,
+    folder: Path,
+    started: datetime,
+    found: Answers,
+    peaks: Mapping[str, int],
+) -> list[str]:
+    """Write `environment.json` and the reports; return why a report could not be made."""
     environment = describe(started)
     write_json(folder / "environment.json", environment)  # reports name the machine
-    results = load_results(folder)
-    with watch.section("reports"):
-        unwritten = _write_reports(config.run.reports, results, watch)
+    with context.watch.section("reports"):
+        names = context.config.run.reports
+        unwritten = write_reports(names, load_results(folder), context.watch)
     environment |= {
-        "cpu_seconds": {k: round(v, 4) for k, v in watch.stop().items()},
-        "asked": {suite: asdict(asked) for suite, asked in answers.asked.items()},
-        "peak_bytes": {"run": peak_bytes(), **asking.peak_bytes},
+        "cpu_seconds": {k: round(v, 4) for k, v in context.watch.stop().items()},
+        "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},
+        "peak_bytes": {"run": peak_bytes(), **peaks},
     }
     write_json(folder / "environment.json", environment)
-    problems = _problems(tallies, inputs.findings) + failed
-    problems += [f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in untimed]
-    problems += unwritten
-    return RunOutcome(results=results, problems=problems)
+    return unwritten
 
 
-def _asking(config: Config, inputs: Inputs) -> Asking:
+def _asking(context: RunContext) -> Asking:
+    config = context.config
     return Asking(
         suites={name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)},
-        executor=inputs.executor,
-        progress=inputs.progress,
-        watch=inputs.watch,
+        executor=context.executor,
+        progress=context.progress,
+        watch=context.watch,
         tokenizers=list(config.tokenizers),
         limits=config.run.limits,
     )
 
 
 def _count(
-    plan: Plan,
-    folder: Path,
-    config: Config,
-    inputs: Inputs,
-    slices: Mapping[tuple[str, str], Slice],
-    sources: Mapping[str, TokenizerSource],
-    asking: Asking,
-) -> tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]]:
+    context: RunContext, plan: Plan, folder: Path, prepared: Prepared, asking: Asking
+) -> Tallies:
     """Count all cells; suites that ask tokenizers follow in the workers that counted."""
     counting = Counting(
         plan=plan,
         folder=folder,
-        executor=inputs.executor,
-        progress=inputs.progress,
-        watch=inputs.watch,
+        executor=context.executor,
+        progress=context.progress,
+        watch=context.watch,
         peak_bytes=asking.peak_bytes,
     )
+    run = context.config.run
     counted = Counted(
-        refusals=inputs.refusals,
-        seed=config.run.seed,
-        resamples=config.run.resamples,
-        lost_limit=config.run.lost_limit,
+        refusals=prepared.refusals,
+        seed=run.seed,
+        resamples=run.resamples,
+        lost_limit=run.lost_limit,
     )
     begun: list[CellTask] = []
     for tokenizer, keys in groupby(plan.cells, key=lambda key: key.tokenizer):
-        mine = list(_tasks(counting, keys, config, inputs, slices, sources))
-        counting.begin(mine)
-        if mine:
-            asking.follow(sources[tokenizer], replace(counted, cells=tuple(mine)))
-        begun += mine
+        tasks = list(_tasks(context, counting, keys, prepared))
+        counting.begin(tasks)
+        if tasks:
+            asking.follow(prepared.sources[tokenizer], replace(counted, cells=tuple(tasks)))
+        begun += tasks
     cells = counting.wait()
     facts = counting.facts_in_order()
     able = tuple(task for task in begun if task.key.tokenizer in facts)
-    asking.together(sources, replace(counted, cells=able))
-    return cells, {key: _with_training(one, key, inputs) for key, one in facts.items()}
+    asking.together(prepared.sources, replace(counted, cells=able))
+    with context.watch.section("corpus"):  # document ids are read from the slices
+        return _tallies(context.config, folder, prepared, cells, facts)
 
 
 def _tasks(
-    counting: Counting,
-    keys: Iterable[CellKey],
-    config: Config,
-    inputs: Inputs,
-    slices: Mapping[tuple[str, str], Slice],
-    sources: Mapping[str, TokenizerSource],
+    context: RunContext, counting: Counting, keys: Iterable[CellKey], prepared: Prepared
 ) -> Iterator[CellTask]:
     """Yield the cells that can be counted, and note why the others cannot."""
+    run = context.config.run
     for key in keys:
-        if reason := _why_impossible(key, inputs, slices):
+        if reason := prepared.why_missing(key):
             counting.impossible(key, reason)
             continue
         yield CellTask(
             key=key,
-            source=sources[key.tokenizer],
-            slice=slices[key.corpus, key.language],
+            source=prepared.sources[key.tokenizer],
+            slice=prepared.slices[key.place],
             path=counting.path_of(key),
-            keep_ids=config.run.keep_ids,
-            limits=config.run.limits,
+            keep_ids=run.keep_ids,
+            limits=run.limits,
         )
-
-
-def _why_impossible(
-    key: CellKey, inputs: Inputs, slices: Mapping[tuple[str, str], Slice]
-) -> str | None:
-    if key.tokenizer in inputs.failed_training:
-        return inputs.failed_training[key.tokenizer]
-    if (key.corpus, key.language) not in slices:
-        return inputs.reasons.get((key.corpus, key.language), "its corpus could not be read")
-    return None
-
-
-def _with_training(facts: TokenizerFacts, key: str, inputs: Inputs) -> TokenizerFacts:
-    trained = inputs.trained.get(key)
-    return facts if trained is None else replace(facts, trained=dict(trained.facts))
 
 
 def _tallies(
     config: Config,
     folder: Path,
-    counted: tuple[dict[CellKey, Cell], dict[str, TokenizerFacts]],
-    slices: Mapping[tuple[str, str], Slice],
-    refusals: Mapping[str, str],
+    prepared: Prepared,
+    cells: Mapping[CellKey, Cell],
+    tokenizers: Mapping[str, TokenizerFacts],
 ) -> Tallies:
-    cells, facts = counted
+    facts = {
+        key: replace(found, trained=dict(prepared.trained[key]))
+        if key in prepared.trained
+        else found
+        for key, found in tokenizers.items()
+    }
     return Tallies(
         cells=cells,
         tokenizers=facts,
-        corpora={key: CorpusFacts.of(part, refusals.get(key[0])) for key, part in slices.items()},
+        corpora={
+            place: CorpusFacts.of(part, prepared.refusals.get(place.corpus))
+            for place, part in prepared.slices.items()
+        },
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
@@ -236,6 +227,19 @@ def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[st
         for key, facts in tokenizers.items()
     }
     return {key: contents for key, contents in found.items() if contents is not None}
+
+
+def _measure(context: RunContext, tallies: Tallies, asking: Asking) -> Answers:
+    """Return what all suites find in the counts, and from the tokenizers they ask."""
+    with no_garbage_collection():  # while workers still ask
+        measurements, findings = _apply_suites(context.config, tallies)
+    answers = asking.wait()
+    forget_tokenizers()
+    return Answers(
+        measurements=measurements + answers.measurements,
+        findings=findings + answers.findings,
+        asked=answers.asked,
+    )
 
 
 def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], list[Finding]]:
@@ -287,78 +291,19 @@ def _failed_suite(finding: Finding) -> str:
     return f"suite {finding.suite}{where}: {finding.message}"
 
 
-def _failure(cell: Cell) -> Finding:
-    return Finding(
-        kind="failure",
-        suite="run",
-        tokenizer=cell.key.tokenizer,
-        corpus=cell.key.corpus,
-        language=cell.key.language,
-        message=cell.detail or "failed",
-    )
+def _findings_of_cells(tallies: Tallies) -> Iterator[Finding]:
+    """Yield what was noted while counting, and why cells failed."""
+    for cell in tallies.cells.values():
+        yield from cell.tally.findings
+        if cell.status == "failed":
+            message = cell.detail or "failed"
+            yield Finding(kind="failure", suite="run", **cell.key._asdict(), message=message)
 
 
-def _time(
-    config: Config,
-    tallies: Tallies,
-    sources: Mapping[str, TokenizerSource],
-    slices: Mapping[tuple[str, str], Slice],
-    progress: Progress,
-    watch: Stopwatch,
-) -> tuple[list[Measurement], list[Sample], list[Finding]]:
-    """Return what clock suites found. Their findings are told, and stored with the noisy rows:
-    the exact files must not depend on a worker that was slow to answer.
-    """
-    suites = [suite for suite in config.suites.values() if isinstance(suite, ClockSuite)]
-    if not suites:
-        return [], [], []
-    loaded = {key: sources[key] for key in tallies.tokenizers}
-    contest = contest_of(config, slices, loaded, progress)
-    measurements: list[Measurement] = []
-    samples: list[Sample] = []
-    findings: list[Finding] = []
-    with watch.section("timing"):
-        for suite in suites:
-            try:
-                timed = suite.measure(contest)
-            except Exception as exc:
-                name = type(suite).__name__.lower()
-                findings.append(Finding(kind="failure", suite=name, message=what_failed(exc)))
-                continue
-            measurements += timed.measurements
-            samples += timed.samples
-            findings += timed.findings
-    return measurements, samples, findings
-
-
-def _write_reports(names: Iterable[str], results: Results, watch: Stopwatch) -> list[str]:
-    """Write each report; one that cannot be made costs itself, and the reason is returned."""
-    problems = []
-    for name in names:
-        try:
-            with watch.section("imports"):
-                report = plugins.find(ReportPlugin, name)
-            files = report().render(results)
-        except Exception as exc:
-            problems.append(f"report {name}: {what_failed(exc)}")
-            continue
-        for path, text in files.items():
-            write_whole(results.folder / path, text)
-    return problems
-
-
-def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
-    """Return the files of the named reports."""
-    files: dict[str, str] = {}
-    for name in names:
-        files |= plugins.find(ReportPlugin, name)().render(results)
-    return files
-
-
-def _problems(tallies: Tallies, findings: Sequence[Finding]) -> list[str]:
+def _problems(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:
     """Return one line for each input that failed and each reason why cells did."""
-    problems = [f"corpus {f.corpus}, {f.language}: {f.message}" for f in findings]
-    reported = {f.message for f in findings}
+    problems = [f"corpus {at.corpus}, {at.language}: {why}" for at, why in failures.items()]
+    reported = frozenset(failures.values())
     cells: dict[tuple[str, str, str], list[CellKey]] = {}
     for cell in tallies.cells.values():
         if cell.status in ("failed", "partial") and cell.detail not in reported:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tokbench.bench.errors import TokbenchError, is_library_failure, named
+from tokbench.bench.errors import is_library_failure, what_failed
 from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.workers import heartbeat
 
@@ -24,19 +24,6 @@ def collect(give: Callable[[], Iterable[Given]], found: list[Given]) -> str | No
             raise
         return what_failed(exc)
     return None
-
-
-def what_failed(exc: BaseException) -> str:
-    """Return what an exception says; of one that is none of ours, also where it was raised."""
-    if isinstance(exc, TokbenchError):
-        return str(exc)
-    trace = exc.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return named(exc)
-    module = trace.tb_frame.f_globals.get("__name__", "unknown")  # a path would tell of a home
-    return f"{named(exc)} ({module}, line {trace.tb_lineno})"
 
 
 def _check(item: object) -> None:

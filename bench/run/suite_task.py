@@ -62,7 +62,7 @@ class Counted:
     def tallies(self, tokenizers: Mapping[str, Tokenizer]) -> Tallies:
         """Read the cells that could be counted."""
         found = {task.key: _read(task, tokenizers[task.key.tokenizer]) for task in self.cells}
-        places = {(task.key.corpus, task.key.language): task.slice for task in self.cells}
+        places = {task.key.place: task.slice for task in self.cells}
         facts = {key: facts_of(tokenizer) for key, tokenizer in tokenizers.items()}
         first = {task.key.tokenizer: task for task in reversed(self.cells)}
         contents = {
@@ -73,7 +73,7 @@ class Counted:
             cells={key: cell for key, cell in found.items() if cell is not None},
             tokenizers=facts,
             corpora={
-                place: CorpusFacts.of(part, self.refusals.get(place[0]))
+                place: CorpusFacts.of(part, self.refusals.get(place.corpus))
                 for place, part in places.items()
             },
             seed=self.seed,
@@ -186,7 +186,7 @@ def ask(task: AskTask) -> AskOutcome:
             tallies = _tallies(task.counted, tokenizers)
             examination = Examination(
                 tallies=tallies,
-                slices={(c.key.corpus, c.key.language): c.slice for c in task.counted.cells},
+                slices={c.key.place: c.slice for c in task.counted.cells},
                 tokenizers=tokenizers,
                 seed=task.counted.seed,
                 calls=calls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.environment import library_versions
 from tokbench.bench.files import write_json
-from tokbench.bench.model import Finding, Measurement
+from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.results.digest import digest_of
 from tokbench.bench.results.documents import documents_tables
 from tokbench.bench.results.run_folder import (
@@ -30,41 +30,46 @@ from tokbench.bench.results.run_folder import (
 )
 from tokbench.bench.results.vocabulary import kept_vocabulary
 from tokbench.bench.run.plan import Plan
-from tokbench.bench.timing.contest import Sample
+from tokbench.bench.timing.contest import Timed
 
 
-def write_run(
-    folder: Path,
-    config: Config,
-    plan: Plan,
-    tallies: Tallies,
-    slices: Mapping[tuple[str, str], Slice],
-    measurements: Sequence[Measurement],
-    findings: Sequence[Finding],
-    noisy: Sequence[Measurement],
-    samples: Sequence[Sample],
-    vocabularies: Mapping[str, pa.Table],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """A finished run, as it is written."""
+
+    config: Config
+    plan: Plan
+    slices: Mapping[Place, Slice]
+    tallies: Tallies
+    measurements: Sequence[Measurement]
+    """Exact values; the noisy ones are in `timed`."""
+    findings: Sequence[Finding]
+    timed: Timed
+
+
+def write_run(folder: Path, record: RunRecord) -> None:
     """Write every file of a run folder but `environment.json` and the reports.
 
     `run.json` comes last, so that a folder that holds it holds everything. Raises `ResultsError`
     where one cannot be written.
     """
+    tallies, timed = record.tallies, record.timed
     tables: dict[str, pa.Table | Iterable[pa.Table]] = {
-        "measurements.parquet": measurement_table(measurements, tallies),
-        "findings.parquet": table_of(finding_rows(findings), FINDINGS),
+        "measurements.parquet": measurement_table(record.measurements, tallies),
+        "findings.parquet": table_of(finding_rows(record.findings), FINDINGS),
         **_documents(tallies),
-        **vocabularies,
+        **(_vocabularies(folder, tallies) if record.config.run.keep_ids else {}),
     }
     digests = {name: write_parquet(folder / name, table) for name, table in tables.items()}
-    if noisy or samples:
-        write_parquet(folder / "throughput.parquet", measurement_table(noisy, tallies))
-        timings = pa.Table.from_pylist([vars(s) for s in samples], schema=TIMINGS)
+    if timed.measurements or timed.samples:
+        noisy = measurement_table(timed.measurements, tallies)
+        write_parquet(folder / "throughput.parquet", noisy)
+        timings = pa.Table.from_pylist([vars(s) for s in timed.samples], schema=TIMINGS)
         write_parquet(folder / "timings.parquet", timings)
-    write_json(folder / "run.json", run_json(config, plan, tallies, slices, digest_of(digests)))
+    write_json(folder / "run.json", run_json(record, digest_of(digests)))
 
 
-def vocabularies_of(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
+def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
     """Return what the workers kept of each vocabulary whose ids are kept."""
     counted = dict.fromkeys(cell.key.tokenizer for cell in tallies.counted())
     return {
@@ -85,16 +90,11 @@ def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
     }
 
 
-def run_json(
-    config: Config,
-    plan: Plan,
-    tallies: Tallies,
-    slices: Mapping[tuple[str, str], Slice],
-    digest: str,
-) -> dict[str, Any]:
+def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
     """Return what `run.json` holds: no clock, no host, paths only as the user wrote them."""
+    config, tallies = record.config, record.tallies
     corpora: dict[str, dict[str, Any]] = {}
-    for (corpus, language), part in slices.items():
+    for (corpus, language), part in record.slices.items():
         corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
     return {
         "schema_version": SCHEMA_VERSION,
@@ -102,7 +102,7 @@ def run_json(
         "config": config.canonical(),
         "config_path": config.path,
         "overrides": list(config.overrides),
-        "plan": plan.sha256,
+        "plan": record.plan.sha256,
         "policy": {
             "special_tokens": config.run.special_tokens,
             "lost_limit": config.run.lost_limit,

@@ -18,15 +18,13 @@ from typing import Any
 import pytest
 
 from tokbench.bench.config.schema import load_config
-from tokbench.bench.console import Progress
-from tokbench.bench.environment import Stopwatch, cpu_model
+from tokbench.bench.environment import cpu_model
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.run.clock_input import contest_of
-from tokbench.bench.run.inputs import Inputs
+from tokbench.bench.run.inputs import RunContext, prepare
 from tokbench.bench.timing.cases import Case, Grid, bytes_of, call_of, lengths_of, single_call
 from tokbench.bench.timing.contest import Contest
 from tokbench.bench.timing.suite import ClockSuite
-from tokbench.bench.workers.executors import Inline
 
 
 class Benchmarks:
@@ -42,21 +40,15 @@ class Benchmarks:
                 f"{path}: names no suite that times, such as `suites: {{throughput: {{}}}}`"
             )
         self._suite = suites[0]
-        self._inputs = Inputs(
-            config=self.config,
-            progress=Progress(quiet=True),
-            watch=Stopwatch(),
-            executor=Inline(),
-        )
         self._loaded: dict[str, Tokenizer] = {}
 
     @cached_property
     def contest(self) -> Contest:
         """Texts and tokenizers of the config; models are trained where they are not kept."""
-        slices = self._inputs.slices()
-        self.sha256 = {place: part.meta.sha256 for place, part in slices.items()}
-        sources = self._inputs.sources(slices)
-        return contest_of(self.config, slices, sources, self._inputs.progress)
+        context = RunContext(config=self.config)
+        prepared = prepare(context)
+        self.sha256 = {place: part.meta.sha256 for place, part in prepared.slices.items()}
+        return contest_of(context, prepared)
 
     @cached_property
     def grid(self) -> Grid:

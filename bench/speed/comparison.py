@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from tokbench.bench.config.gate import SpeedLimits
 from tokbench.bench.config.schema import Config
-from tokbench.bench.environment import Stopwatch, cpu_model, library_versions
+from tokbench.bench.environment import cpu_model, library_versions
 from tokbench.bench.errors import Refusal, TokbenchError, UsageError
 from tokbench.bench.plugins import LoadContext, SuitePlugin, find
 from tokbench.bench.progress import Progress
 from tokbench.bench.run.clock_input import contest_of
-from tokbench.bench.run.inputs import Inputs
+from tokbench.bench.run.inputs import RunContext, prepare
 from tokbench.bench.speed.interpreters import BarePair, Library, write_texts
 from tokbench.bench.speed.verdict import Ratios, SpeedVerdict, decide, exit_code
 from tokbench.bench.timing.cases import Case
@@ -80,7 +80,7 @@ def compare_configs(
     Raises `UsageError` where they share none.
     """
     gate = _Gate(base, progress, executor, seed)
-    theirs = _sources(candidate, progress, executor)
+    theirs = prepare(RunContext(config=candidate, progress=progress, executor=executor)).sources
     if not gate.sources.keys() & theirs.keys():
         raise UsageError(
             f"{base.path} and {candidate.path} have no tokenizer under one key: "
@@ -182,10 +182,10 @@ class _Gate:
         self.limits = config.run.gate.speed
         self._progress = progress
         self._seed = seed
-        inputs = Inputs(config=config, progress=progress, watch=Stopwatch(), executor=executor)
-        slices = inputs.slices()
-        self.sources = inputs.sources(slices)
-        contest = contest_of(config, slices, self.sources, progress)
+        context = RunContext(config=config, progress=progress, executor=executor)
+        prepared = prepare(context)
+        self.sources = prepared.sources
+        contest = contest_of(context, prepared)
         suite = _clock_suite(config)
         self.cases = [
             case
@@ -195,7 +195,7 @@ class _Gate:
         self._gated = config.run.gate
         self._verdicts: list[SpeedVerdict] = []
         self._laps: list[dict[str, Any]] = []
-        for name, reason in inputs.failed_training.items():
+        for name, reason in prepared.untrained.items():
             self.cannot(name, reason)
 
     def cannot(self, name: str, reason: str) -> None:
@@ -305,11 +305,6 @@ class _Measuring:
 
 def _incomparable(cases: Mapping[str, Case], reason: str) -> list[SpeedVerdict]:
     return [SpeedVerdict(cell=cell, outcome="incomparable", reason=reason) for cell in cases]
-
-
-def _sources(config: Config, progress: Progress, executor: Executor) -> dict[str, TokenizerSource]:
-    inputs = Inputs(config=config, progress=progress, watch=Stopwatch(), executor=executor)
-    return inputs.sources(inputs.slices())
 
 
 def _clock_suite(config: Config) -> ClockSuite:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.environment import no_garbage_collection, peak_bytes
 from tokbench.bench.errors import Refusal, TokbenchError, is_library_failure, named
-from tokbench.bench.model import Finding, Measurement, Tokenizer
+from tokbench.bench.model import Finding, Measurement, Place, Tokenizer
 from tokbench.bench.plugins import TrainerPlugin
 from tokbench.bench.timing.cases import (
     CallShape,
@@ -85,7 +85,7 @@ class Training:
     languages: Sequence[str]
 
 
-Texts = Mapping[tuple[str, str], Iterable[str]]
+Texts = Mapping[Place, Iterable[str]]
 """The documents of each corpus and language; they may be iterated again."""
 
 

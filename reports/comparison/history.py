@@ -8,6 +8,7 @@ from pathlib import Path
 from tokbench.bench.compare.snapshot import Key, Snapshot, Value, snapshot_of
 from tokbench.bench.markup import escape
 from tokbench.bench.markup import markdown_table as table
+from tokbench.bench.model import Place
 from tokbench.bench.results.report import HistoryPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.comparison.moves import figure
@@ -77,7 +78,7 @@ def _metric(runs: Runs, metric: str) -> Iterator[str]:
 def _cells(runs: Runs, key: Key) -> Iterator[str]:
     before: str | None = None
     for _, snapshot in runs:
-        facts = snapshot.slices.get((key.corpus or "", key.language or ""))
+        facts = snapshot.slices.get(Place(key.corpus or "", key.language or ""))
         text = facts.sha256 if facts else None
         mark = " ≠" if before and text and text != before else ""
         before = text or before

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Measurement,
         Merging,
         MetricSpec,
+        Place,
         Span,
         Tokenizer,
         Vocabulary,
@@ -70,7 +71,7 @@ _HOMES = {
     "errors": "InputError Refusal TokenizerError TrainingError",
     "markup": "escape markdown_table",
     "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
-    " HasSpecialTokens HasThreads Ids Measurement Merging MetricSpec Span Tokenizer Vocabulary",
+    " HasSpecialTokens HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
     "plugins": "LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
     " TokenizerPlugin Trace TrainedModel TrainerPlugin",
     "results.report": "HistoryPlugin ReportPlugin",
@@ -118,6 +119,7 @@ __all__ = [
     "Merging",
     "MetricSpec",
     "NestedTrainer",
+    "Place",
     "Plugin",
     "Refusal",
     "ReportPlugin",

@@ -8,7 +8,7 @@ from itertools import combinations, groupby
 from tokbench.bench.count.stats import Interval
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey
-from tokbench.bench.model import Measurement
+from tokbench.bench.model import Measurement, Place
 from tokbench.suites.efficiency.specs import RANK, TOKEN_RATIO
 from tokbench.suites.rows import of_cell, pooled_ratio
 
@@ -16,8 +16,8 @@ from tokbench.suites.rows import of_cell, pooled_ratio
 def rankings(tallies: Tallies, *, pairs: bool) -> Iterator[Measurement]:
     """Return the rank of every cell within its language, and the matrix of pairs if asked for."""
 
-    def place(cell: Cell) -> tuple[str, str]:
-        return cell.key.corpus, cell.key.language
+    def place(cell: Cell) -> Place:
+        return cell.key.place
 
     for _, group in groupby(sorted(tallies.counted(), key=place), place):
         cells = list(group)

@@ -108,7 +108,7 @@ def _left_out(
 
 
 def _script(key: CellKey, tallies: Tallies) -> str | None:
-    facts = tallies.corpora.get((key.corpus, key.language))
+    facts = tallies.corpora.get(key.place)
     return facts.script if facts else None
 
 

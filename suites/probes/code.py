@@ -17,7 +17,7 @@ from tokbench.bench.corpus.slices import SliceBatch
 from tokbench.bench.count.encoded import Encoded
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
-from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec
+from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Place
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.suites.probes.specs import (
     CODE_METRICS,
@@ -67,7 +67,7 @@ def _first_documents(
 ) -> list[str]:
     texts: list[str] = []
     total = 0
-    for batch in examination.slices[corpus, language].batches():
+    for batch in examination.slices[Place(corpus, language)].batches():
         for text, size in zip(batch.texts, np.diff(batch.offsets).tolist(), strict=True):
             if total >= n_bytes:
                 return texts
@@ -271,5 +271,5 @@ def _one(
         unit=unit,
         params={"documents": len(code.texts)},
         detail=detail,
-        place=(code.corpus, code.language),
+        place=Place(code.corpus, code.language),
     )

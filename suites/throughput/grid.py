@@ -8,6 +8,7 @@ from itertools import product
 from typing import NamedTuple
 from zlib import crc32
 
+from tokbench.bench.model import Place
 from tokbench.bench.timing.cases import Block, Case, Grid, LeftOut
 from tokbench.bench.timing.contest import Texts, Training
 from tokbench.suites.throughput.options import Options
@@ -167,7 +168,7 @@ def _trainings(options: Options, texts: Texts, training: Mapping[str, Training])
     """Yield one case for each corpus and choice of languages that something is trained on."""
     chosen = dict.fromkeys((t.corpus, tuple(t.languages)) for t in training.values())
     for corpus, languages in chosen:
-        several = [texts[corpus, language] for language in languages]
+        several = [texts[Place(corpus, language)] for language in languages]
         documents = cut(interleaved(several), options.max_bytes)
         yield Case(corpus=corpus, phase="train", blocks=(documents,))
 

@@ -14,9 +14,7 @@ import pytest
 
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.corpus.slices import slices_folder
-from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.progress import FinishedCell
 from tokbench.bench.run import portions
 from tokbench.bench.run.cell_task import CellOutcome, CellTask, count_cell
 from tokbench.bench.run.folder import open_folder
@@ -36,19 +34,6 @@ CELLS = 4
 Start = Callable[..., RunOutcome]
 
 
-class Silent:
-    """Tells nobody; remembers which cells were taken from before."""
-
-    def __init__(self) -> None:
-        self.reused: list[bool] = []
-
-    def step(self, text: str) -> None:
-        pass
-
-    def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
-        self.reused.append(reused)
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     path = tmp_path / "small.yaml"
@@ -60,14 +45,8 @@ def config(tmp_path: Path) -> Path:
 def start(config: Path, tmp_path: Path) -> Start:
     """Run the config into a folder below `tmp_path`."""
 
-    def start(progress: Silent | None = None, output: str = "runs", **options: Any) -> RunOutcome:
-        return run(
-            load_config(config),
-            output=tmp_path / output,
-            progress=progress or Silent(),
-            watch=Stopwatch(),
-            **options,
-        )
+    def start(output: str = "runs", **options: Any) -> RunOutcome:
+        return run(load_config(config), output=tmp_path / output, **options)
 
     return start
 
@@ -97,23 +76,23 @@ def exact_files(outcome: RunOutcome) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths}
 
 
-def test_finished_cells_are_kept_and_the_rest_is_counted(start, interrupted) -> None:
-    progress = Silent()
-    completed = start(progress)
+def test_finished_cells_are_kept_and_the_rest_is_counted(start, interrupted, listener) -> None:
+    heard = listener()
+    completed = start(progress=heard)
     assert completed.results.folder == interrupted
-    assert progress.reused == [True, True, True, False]
+    assert heard.reused == [True, True, True, False]
     assert exact_files(completed) == exact_files(start(output="undisturbed"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
-def test_a_damaged_cell_is_found_and_counted_again(start, interrupted, damage) -> None:
+def test_a_damaged_cell_is_found_and_counted_again(start, interrupted, damage, listener) -> None:
     cell = interrupted / "cells" / "a" / "s" / "fin_Latn.cell"
     data = cell.read_bytes()
     bad = {"cut": data[:-7], "flipped": data[:60] + b"\x00" + data[61:], "empty": b""}
     cell.write_bytes(bad[damage])
-    progress = Silent()
-    completed = start(progress)
-    assert progress.reused == [True, False, True, False]
+    heard = listener()
+    completed = start(progress=heard)
+    assert heard.reused == [True, False, True, False]
     assert exact_files(completed) == exact_files(start(output="undisturbed"))
 
 
@@ -165,11 +144,11 @@ def test_another_plan_does_not_take_up_the_run(start, interrupted, config) -> No
 
 
 @pytest.mark.parametrize(("rerun", "reused"), [("missing", [True] * 4), ("all", [False] * 4)])
-def test_a_finished_run_can_be_taken_up_again(start, rerun, reused) -> None:
+def test_a_finished_run_can_be_taken_up_again(start, rerun, reused, listener) -> None:
     before = exact_files(start())
-    progress = Silent()
-    again = start(progress, rerun=rerun)
-    assert (again.results.name, progress.reused) == ("small-1", reused)
+    heard = listener()
+    again = start(progress=heard, rerun=rerun)
+    assert (again.results.name, heard.reused) == ("small-1", reused)
     assert exact_files(again) == before
 
 
@@ -206,7 +185,9 @@ main()
 
 
 @pytest.mark.parametrize("jobs", ["0", "1"])
-def test_a_full_disk_ends_the_run_in_words_and_loses_no_cell(start, interrupted, jobs) -> None:
+def test_a_full_disk_ends_the_run_in_words_and_loses_no_cell(
+    start, interrupted, jobs, listener
+) -> None:
     """A limit on the size of files stands in for the disk: every cell fits, the report does not."""
     (interrupted / "cells" / "a" / "s" / "fin_Latn.cell").unlink()
     command = [sys.executable, "-c", FULL, "100", "run", "small.yaml", "--jobs", jobs]
@@ -216,6 +197,6 @@ def test_a_full_disk_ends_the_run_in_words_and_loses_no_cell(start, interrupted,
     assert done.returncode == 3, done.stderr
     assert "cannot be written: File too large; free space or choose another folder" in done.stderr
     assert "Traceback" not in done.stderr
-    progress = Silent()
-    assert exact_files(start(progress)) == exact_files(start(output="undisturbed"))
-    assert progress.reused == [True, False, True, False]
+    heard = listener()
+    assert exact_files(start(progress=heard)) == exact_files(start(output="undisturbed"))
+    assert heard.reused == [True, False, True, False]

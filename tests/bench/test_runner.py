@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tokbench.bench.results.report import render_reports
 from tokbench.bench.results.run_folder import load_results
-from tokbench.bench.run.runner import RunOutcome, render_reports
+from tokbench.bench.run.runner import RunOutcome
 
 Measure = Callable[..., RunOutcome]
 

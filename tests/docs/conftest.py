@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from tokbench.bench.config.schema import load_config
-from tokbench.bench.console import Progress
-from tokbench.bench.environment import Stopwatch
 from tokbench.bench.run.runner import run
 
 CONFIG = """
@@ -27,8 +25,8 @@ def folder_with_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that holds `runs/quick-1`: two tokenizers on three languages."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "quick.yaml").write_text(CONFIG, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch, Progress(quiet=True) as progress:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOKBENCH_CACHE", str(folder / "cache"))
         config = load_config(folder / "quick.yaml")
-        run(config, output=folder / "runs", progress=progress, watch=Stopwatch())
+        run(config, output=folder / "runs")
     return folder

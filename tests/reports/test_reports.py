@@ -7,12 +7,12 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tokbench.bench.results.report import render_reports
 from tokbench.bench.results.run_folder import load_results
-from tokbench.bench.run.runner import RunOutcome, render_reports
+from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.view import View, summarize, verdicts
 
 Measure = Callable[..., RunOutcome]
@@ -251,12 +251,7 @@ def test_how_to_reproduce_names_the_config_and_the_changes_to_it(
     measure: Measure, tmp_path: Path
 ) -> None:
     from tokbench.bench.config.schema import load_config
-    from tokbench.bench.environment import Stopwatch
     from tokbench.bench.run.runner import run
-
-    class Silent:
-        def step(self, text: str) -> None: ...
-        def cell(self, *_: Any, **__: Any) -> None: ...
 
     path = tmp_path / "my ```config.yaml"
     path.write_text(
@@ -264,7 +259,7 @@ def test_how_to_reproduce_names_the_config_and_the_changes_to_it(
         "tokenizers: {t: {type: utf8_bytes}}\n"
     )
     config = load_config(path, overrides=["seed=7", "description=a b"], shown=path.name)
-    outcome = run(config, output=tmp_path / "runs", progress=Silent(), watch=Stopwatch())
+    outcome = run(config, output=tmp_path / "runs")
     report = report_of(outcome)
     assert "tokbench run 'my ```config.yaml' --set seed=7 --set 'description=a b'" in report
     parser = markdown_it.MarkdownIt("gfm-like", {"linkify": False})

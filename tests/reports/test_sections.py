@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.run.runner import RunOutcome, render_reports
+from tokbench.bench.results.report import render_reports
+from tokbench.bench.run.runner import RunOutcome
 
 markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it-py")
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tokbench.bench.config.schema import load_config
-from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ConfigError
 from tokbench.bench.run.runner import RunOutcome, run
 
@@ -19,16 +18,6 @@ ASKING: dict[str, Any] = {
     "probes": {},
     "differential": {"pairs": [{"first": "bytes", "second": "again"}], "fuzz": 2},
 }
-
-
-class Quiet:
-    """Progress that says nothing."""
-
-    def step(self, text: str) -> None:
-        pass
-
-    def cell(self, *args: object, **kwargs: object) -> None:
-        pass
 
 
 def measured(folder: Path, suites: dict[str, Any]) -> RunOutcome:
@@ -45,8 +34,7 @@ def measured(folder: Path, suites: dict[str, Any]) -> RunOutcome:
     }
     path = folder / "config.yaml"
     path.write_text(json.dumps(config), encoding="utf-8")
-    watch = Stopwatch()
-    return run(load_config(path), output=folder / "runs", progress=Quiet(), watch=watch, new=True)
+    return run(load_config(path), output=folder / "runs", new=True)
 
 
 def test_time_and_texts_of_each_suite_are_recorded_apart(tmp_path: Path) -> None:

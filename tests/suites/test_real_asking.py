@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tokbench.bench.config.schema import load_config
-from tokbench.bench.environment import Stopwatch
 from tokbench.bench.model import HasMerging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.bench.results.run_folder import Results
@@ -23,16 +22,6 @@ from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
 from tokbench.tokenizers_impl.adapters.tiktoken_encoding import Tiktoken
 
 Measure = Callable[..., Results]
-
-
-class Quiet:
-    """Progress that says nothing."""
-
-    def step(self, text: str) -> None:
-        pass
-
-    def cell(self, *args: object, **kwargs: object) -> None:
-        pass
 
 
 @pytest.fixture
@@ -52,9 +41,7 @@ def measure(data_folder: Path, tmp_path: Path) -> Measure:
         path = tmp_path / "config.yaml"
         text = json.dumps({**config, "tokenizers": tokenizers, "suites": suites})
         path.write_text(text, encoding="utf-8")
-        outcome = run(
-            load_config(path), output=tmp_path / "runs", progress=Quiet(), watch=Stopwatch()
-        )
+        outcome = run(load_config(path), output=tmp_path / "runs")
         assert not outcome.problems
         return outcome.results
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tokbench.bench.config.schema import load_config
-from tokbench.bench.console import Progress
-from tokbench.bench.environment import Stopwatch
+from tokbench.bench.progress import SILENT
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run import runner
 from tokbench.bench.workers.executors import executor
@@ -76,14 +75,7 @@ def measure_bpe(write_config: Write, tmp_path: Path) -> MeasureBpe:
     ) -> Results:
         extra = {"reports": [], "keep_ids": keep_ids, **options.pop("extra", {})}
         config = load_config(write_config(extra=extra, **options))
-        progress = Progress(quiet=True)
-        with executor(jobs, progress) as workers:
-            return runner.run(
-                config,
-                output=tmp_path / output,
-                progress=progress,
-                watch=Stopwatch(),
-                executor=workers,
-            ).results
+        with executor(jobs, SILENT) as workers:
+            return runner.run(config, output=tmp_path / output, executor=workers).results
 
     return run
