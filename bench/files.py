@@ -1,10 +1,14 @@
-"""Files written whole or not at all: under a temporary name, then renamed."""
+"""Files written whole or not at all, and read within bounds; JSON that is strict both ways."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
-from collections.abc import Iterator
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,3 +53,100 @@ def cannot_write(path: Path, exc: OSError) -> ResultsError:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that is strict (no NaN) and readable; keys keep their order."""
     write_whole(path, strict_json(value) + "\n")
+
+
+DEEPEST = 64
+"""Levels of objects and lists in a JSON file that tokbench reads; its own have fewer than ten."""
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file of at most `most` bytes.
+
+    Raises `ResultsError` for a larger file, and for a device or a pipe, which may never end.
+    """
+    try:
+        # A pipe would block when it is opened, so the file is looked at before.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ResultsError(f"{path}: is not a regular file")
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as exc:
+        raise ResultsError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
+    if len(data) > most:
+        raise ResultsError(f"{path}: is larger than {most:,} bytes, which no file of its kind is")
+    return data
+
+
+def parse_json(text: str | bytes) -> Any:
+    r"""Return the value of a JSON text that is read the same way by every reader.
+
+    Raises `ValueError` for doubled keys, NaN, infinite numbers, integers beyond 64 bits, lone
+    surrogates, and more than `DEEPEST` levels.
+
+    >>> parse_json('{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ValueError: the key 'a' occurs twice in one object
+    """
+    try:
+        value = json.loads(
+            text.decode() if isinstance(text, bytes) else text,
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_finite_float,
+            parse_int=_bounded_int,
+        )
+    except RecursionError:
+        raise ValueError(f"nested more than {DEEPEST} levels deep") from None
+    _check_values(value)
+    return value
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        doubled = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {doubled[:200]!r} occurs twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _finite_float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return value
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return int(digits)
+
+
+def _check_values(value: Any) -> None:
+    """Refuse depth and lone surrogates, level by level: no recursion."""
+    level = [value]
+    for _ in range(DEEPEST):
+        texts = [one for one in level if isinstance(one, str)]
+        texts += [key for one in level if isinstance(one, dict) for key in one]
+        if any(not one.isascii() and _has_surrogate(one) for one in texts):
+            raise ValueError("a text holds a lone surrogate, which is not Unicode text")
+        level = [part for one in level for part in _parts(one)]
+        if not level:
+            return
+    raise ValueError(f"nested more than {DEEPEST} levels deep")
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else ()
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)

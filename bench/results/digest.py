@@ -89,13 +89,14 @@ def digest_of(tables: Mapping[str, pa.Table | str]) -> str:
     """Return one digest over several tables, or digests of tables, by name."""
     total = hashlib.sha256()
     for name in sorted(tables):
-        total.update(f"{name}\x1f{_digest(tables[name])}\x1f".encode())
+        table = tables[name]
+        digest = table if isinstance(table, str) else table_digest(table)
+        total.update(f"{name}\x1f{digest}\x1f".encode())
     return total.hexdigest()
 
 
-def _digest(table: pa.Table | str) -> str:
-    if isinstance(table, str):
-        return table
+def table_digest(table: pa.Table) -> str:
+    """Return the digest of one whole table."""
     digest = TableDigest(table.schema)
     digest.add(table)
     return digest.hexdigest()

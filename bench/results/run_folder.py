@@ -23,9 +23,11 @@ import pyarrow.parquet as pq
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import LOSS_CAUSES, CellKey
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.files import whole_file
+from tokbench.bench.files import parse_json, read_bounded, whole_file
 from tokbench.bench.model import Finding, Measurement, Place
-from tokbench.bench.results.digest import TableDigest
+from tokbench.bench.results.digest import TableDigest, digest_of, table_digest
+from tokbench.bench.results.run_file import LARGEST, read_run_file
+from tokbench.bench.results.seal import check_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,6 +272,10 @@ def cell_path(folder: Path, key: CellKey) -> Path:
     return folder / "cells" / key.tokenizer / key.corpus / f"{name}.cell"
 
 
+_NOISY = ("throughput.parquet", "timings.parquet")
+"""Tables outside the exact lane, which no digest covers."""
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """A finished run, read from its folder; tables are read when asked for."""
@@ -283,8 +289,11 @@ class Results:
 
     @cached_property
     def run(self) -> dict[str, Any]:
-        """What `run.json` holds: config, tokenizers, corpora, cells, versions, digest."""
-        return self._json("run.json")
+        """What `run.json` holds: config, tokenizers, corpora, cells, versions, digest.
+
+        Its seal and shape are checked, the other files' digests by `load_results`.
+        """
+        return read_run_file(self.folder)
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -339,10 +348,29 @@ class Results:
         frame.insert(0, "run", self.name)
         return frame
 
+    def check(self) -> None:
+        """Raise `ResultsError` when an exact file is not as it was written."""
+        if "files" in self.run:
+            check_files(self.folder, self.run["files"])
+        else:  # an older run, whose tables are all there is to check
+            self._check_digest()
+
+    def _check_digest(self) -> None:
+        names = ["measurements.parquet", "findings.parquet"]
+        pairs = {(c["tokenizer"], c["corpus"]) for c in self.run["cells"] if c["n"]}
+        names += [f"documents/{tokenizer}@{corpus}.parquet" for tokenizer, corpus in pairs]
+        if self.run["config"].get("keep_ids"):
+            names += [f"vocabulary/{name}.parquet" for name in {t for t, _ in pairs}]
+        if digest_of({n: table_digest(self._read(n)) for n in names}) != self.run["digest"]:
+            raise ResultsError(
+                f"{self.folder}: the tables do not have the digest that run.json names, so a file "
+                "is damaged or was edited: restore the folder, or run its config again with --new"
+            )
+
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            value = json.loads((self.folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as exc:
+            value = parse_json(read_bounded(self.folder / name, LARGEST))
+        except ValueError as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
         if not isinstance(value, dict):
             raise ResultsError(f"{self.folder / name}: is not a JSON object")
@@ -351,17 +379,26 @@ class Results:
     def _table(
         self, name: str, schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> pa.Table:
+        if name not in _NOISY and name not in self.run.get("files", {name}):
+            raise ResultsError(f"{self.folder / name}: is not among the files of run.json")
+        try:
+            return self._read(name, columns).select(columns or schema.names)
+        except (pa.ArrowException, KeyError) as exc:
+            raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
+
+    def _read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         try:
             with pq.ParquetFile(self.folder / name) as file:  # `read_table` loads pyarrow.dataset
-                return file.read(columns).select(columns or schema.names)
-        except (OSError, pa.ArrowException, KeyError) as exc:
+                return file.read(columns)
+        except (OSError, pa.ArrowException) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
 
 
 def load_results(path: str | Path) -> Results:
     """Return the results of a run folder.
 
-    Raises `ResultsError` when it is no finished run, or one of another schema version.
+    Raises `ResultsError` when it is no finished run, one of another schema version, or when an
+    exact file is not as it was written; the message names the file.
     """
     results = Results(Path(path))
     if not (results.folder / "run.json").exists():
@@ -377,4 +414,5 @@ def load_results(path: str | Path) -> Results:
             f"{path}: has results schema {found}, this tokbench reads {SCHEMA_VERSION}; "
             "run it again or use the tokbench version named in run.json"
         )
+    results.check()
     return results

@@ -15,7 +15,7 @@ from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.environment import library_versions
-from tokbench.bench.files import write_json
+from tokbench.bench.files import write_whole
 from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.results.digest import digest_of
 from tokbench.bench.results.documents import documents_tables
@@ -28,6 +28,7 @@ from tokbench.bench.results.run_folder import (
     table_of,
     write_parquet,
 )
+from tokbench.bench.results.seal import file_digest, sealed_text
 from tokbench.bench.results.vocabulary import kept_vocabulary
 from tokbench.bench.run.plan import Plan
 from tokbench.bench.timing.contest import Timed
@@ -66,7 +67,9 @@ def write_run(folder: Path, record: RunRecord) -> None:
         write_parquet(folder / "throughput.parquet", noisy)
         timings = pa.Table.from_pylist([vars(s) for s in timed.samples], schema=TIMINGS)
         write_parquet(folder / "timings.parquet", timings)
-    write_json(folder / "run.json", run_json(record, digest_of(digests)))
+    run = run_json(record, digest_of(digests))
+    files = {name: file_digest(folder / name) for name in sorted(digests)}
+    write_whole(folder / "run.json", sealed_text({**run, "files": files}))
 
 
 def _vocabularies(folder: Path, tallies: Tallies) -> dict[str, pa.Table]:
