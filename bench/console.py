@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from tokbench.bench.markup import one_line, strict_json, terminal
+from tokbench.bench.privacy import without_secrets
 from tokbench.bench.progress import FinishedCell
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def result_json(value: Any) -> None:
 
 
 def message(text: str) -> None:
-    """Print a remark to stderr."""
-    _print(sys.stderr, text)
+    """Print a remark to stderr; no password, token or home is in it."""
+    _print(sys.stderr, without_secrets(text))
 
 
 def _print(stream: TextIO, text: str) -> None:
@@ -119,7 +120,9 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, description=name[:60], completed=number, total=total)
             if cell.status in ("failed", "partial"):
-                self._bar.console.print(terminal(f"{name}: {how}: {detail}"), markup=False)
+                self._bar.console.print(
+                    terminal(without_secrets(f"{name}: {how}: {detail}")), markup=False
+                )
         elif not self._quiet:
             reason = f": {detail}" if detail else ""
             message(f"[{number}/{total}] {name}: {how}{reason}")

@@ -19,14 +19,23 @@ libraries are mapped to these once, where the library is called, with
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
+from tokbench.bench.privacy import foreign, without_secrets
 
 
 class TokbenchError(Exception):
     """Base of every error that tokbench raises on purpose."""
 
     exit_code = 3
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in arguments))
+
+    def __str__(self) -> str:
+        """Return the message; what it quotes of another library's exception is cleaned."""
+        text, cause = super().__str__(), self.__cause__
+        if cause is not None and not isinstance(cause, TokbenchError) and (said := str(cause)):
+            text = text.replace(said, foreign(said))
+        return text
 
 
 class UsageError(TokbenchError):
@@ -76,16 +85,12 @@ class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault
 
 
 def named(exc: BaseException) -> str:
-    """Return the kind of a foreign exception and what it says, shortened, without the user's home.
+    """Return the kind of a foreign exception and what it says: one line, shortened and cleaned.
 
     >>> named(ValueError("cannot go on"))
     'ValueError: cannot go on'
     """
-    text = f"{type(exc).__name__}: {exc}"[:500]
-    with suppress(RuntimeError):  # a user without a home
-        home = str(Path.home())
-        text = text.replace(home, "~") if len(home) > 1 else text
-    return text
+    return f"{type(exc).__name__}: {' '.join(foreign(str(exc)).split())}"[:500]
 
 
 def what_failed(exc: BaseException) -> str:

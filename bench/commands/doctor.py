@@ -1,6 +1,7 @@
 """What tokbench finds on this machine: versions, extras, plug-ins, caches, the Hub, shadowed packages.
 
-Nothing is changed, and no value of a token is told: only whether there is one.
+Nothing is changed. No value of a token is shown, only whether there is one; folders are written
+from ``~`` or from the variable that names them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,7 @@ from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.environment import cpu_model, library_versions
 from tokbench.bench.errors import PluginError
 from tokbench.bench.plugins import SuitePlugin, TokenizerPlugin, TrainerPlugin
+from tokbench.bench.privacy import foreign
 from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
 from tokbench.bench.workers.executors import default_jobs
 
@@ -63,7 +65,7 @@ def examine(*, offline: bool = False) -> list[Finding]:
         except Exception as exc:  # an odd machine is what this is for: the rest is looked at
             text = f"cannot be looked at: {type(exc).__name__}: {exc}"
             found.append(Finding(topic=topic, verdict="problem", text=text))
-    return found
+    return [replace(one, text=foreign(one.text)) for one in found]  # it is pasted into issues
 
 
 def _versions(*, offline: bool) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from tokbench.bench.compare.stored_speed import stored_timing
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.privacy import stored
 from tokbench.bench.results.run_folder import Results, load_results
 
 
@@ -33,10 +34,11 @@ def load_side(name: str | Path) -> SideInput:
     Raises `ResultsError` when there is nothing of that name or it cannot be read.
     """
     path = Path(name)
+    shown = str(stored(str(name), Path.cwd()))  # a title that goes into comments and summaries
     if path.is_dir():
-        return side_of(load_results(path), str(name))
+        return side_of(load_results(path), shown)
     if path.is_file():
-        return SideInput(snapshot=baseline.parse(_read(path), str(name)))
+        return SideInput(snapshot=baseline.parse(_read(path), shown))
     revision, colon, file = str(name).partition(":")
     if colon and len(revision) > 1 and file:
         return SideInput(snapshot=baseline.parse(_at_revision(revision, file), str(name)))

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from tokbench.bench.count.tally import LOSS_CAUSES, CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json, read_bounded, whole_file
 from tokbench.bench.model import Finding, Measurement, Place
+from tokbench.bench.privacy import without_secrets
 from tokbench.bench.results.digest import TableDigest, digest_of, table_digest
 from tokbench.bench.results.run_file import LARGEST, read_run_file
 from tokbench.bench.results.seal import check_files
@@ -179,6 +180,7 @@ def _measurement_rows(
         for place, facts in tallies.corpora.items()
     }
     kinds = {facts.corpus: facts.kind for facts in tallies.corpora.values()}
+    clean = cache(without_secrets)
     fingerprints = {key: facts.fingerprint for key, facts in tallies.tokenizers.items()}
     return [
         (
@@ -199,7 +201,7 @@ def _measurement_rows(
             m.n,
             _params(m),
             m.status,
-            m.detail,
+            None if m.detail is None else clean(m.detail),
         )
         for m in measurements
     ]
@@ -245,6 +247,7 @@ def _data(f: Finding) -> str:
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return one row per finding, sorted."""
+    clean = cache(without_secrets)
     rows = [
         {
             "kind": f.kind,
@@ -253,8 +256,8 @@ def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
             "corpus": f.corpus,
             "language": f.language,
             "document_id": f.document_id,
-            "message": f.message,
-            "data": _data(f),
+            "message": clean(f.message),
+            "data": clean(_data(f)),
         }
         for f in findings
     ]

@@ -17,6 +17,7 @@ from tokbench.bench.count.tally import Cell
 from tokbench.bench.environment import library_versions
 from tokbench.bench.files import write_whole
 from tokbench.bench.model import Finding, Measurement, Place
+from tokbench.bench.privacy import stored, stored_setting
 from tokbench.bench.results.digest import digest_of
 from tokbench.bench.results.documents import documents_tables
 from tokbench.bench.results.run_folder import (
@@ -102,9 +103,9 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "name": config.run.name,
-        "config": config.canonical(),
-        "config_path": config.path,
-        "overrides": list(config.overrides),
+        "config": stored(config.canonical(), config.folder),
+        "config_path": stored(config.path, Path.cwd()),
+        "overrides": [stored_setting(one, config.folder) for one in config.overrides],
         "plan": record.plan.sha256,
         "policy": {
             "special_tokens": config.run.special_tokens,
@@ -122,7 +123,7 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
             for spec in suite.metrics
         },
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
-        "corpora": corpora,
+        "corpora": stored(corpora, config.folder),
         "cells": [
             {**cell.key._asdict(), "status": cell.status, "n": cell.tally.n, "detail": cell.detail}
             for cell in tallies.cells.values()

@@ -1,0 +1,152 @@
+"""What must not be shown or stored: passwords, tokens, the user's home, absolute paths.
+
+`without_secrets` is for all that is printed, `foreign` for what other libraries and the system
+say, and `stored` for values of a config that a run folder keeps.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+HIDDEN = "***"
+
+_LOGIN = re.compile(r"(?<=://)[^\s/?#'\"<>]*@")
+"""User and password of a URL; a password may hold an @ that nobody encoded."""
+_QUERY = re.compile(
+    r"((?:[?&]|\b)[\w-]*(?:token|secret|signature|password|passwd|api[_-]?key|credential)=)[^&\s'\"]+",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
+_HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}")
+_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL", re.IGNORECASE)
+_FOLDERS = (
+    "TOKBENCH_CACHE",
+    "TIKTOKEN_CACHE_DIR",
+    "DATA_GYM_CACHE_DIR",
+    "HF_HUB_CACHE",
+    "HF_DATASETS_CACHE",
+    "HF_HOME",
+    "TMPDIR",
+)
+_QUOTED_PATH = re.compile(
+    r"(?P<quote>['\"])(?:[A-Za-z]:)?[/\\](?:[^'\"\n]*[/\\])?([^'\"\n/\\]+)(?P=quote)"
+)
+_PATH = re.compile(
+    r"(?<![\w.~/\\$…:-])(?:[A-Za-z]:[/\\]|/)(?:[^\s/\\'\"()\[\]<>,;|:]+[/\\]+)+([^\s/\\'\"()\[\]<>,;|:]*)"
+)
+
+
+def without_secrets(text: str) -> str:
+    """Return text without passwords and tokens, the user's home written as ``~``.
+
+    >>> without_secrets("https://bob:secret@hub.example/x?token=abc&n=1")
+    'https://***@hub.example/x?token=***&n=1'
+    """
+    text = _LOGIN.sub(f"{HIDDEN}@", text)
+    text = _QUERY.sub(rf"\g<1>{HIDDEN}", text)
+    text = _HUB_TOKEN.sub(HIDDEN, _HEADER.sub(rf"\1 {HIDDEN}", text))
+    for secret in _secrets():
+        text = text.replace(secret, HIDDEN)
+    return without_home(text)
+
+
+def without_home(text: str) -> str:
+    """Return text with the user's home written as ``~``, wherever a path starts with it."""
+    for home in _homes():
+        if home in text:
+            text = re.sub(rf"(?<![\w.~-]){re.escape(home)}(?![\w.-])", "~", text)
+    return text
+
+
+def foreign(text: str) -> str:
+    """Return what a library or the system said, without secrets and absolute paths.
+
+    A path in the working folder becomes a relative one, one in a folder that a variable names
+    starts with the variable, and of another the last part is left.
+
+    >>> foreign("[Errno 2] No such file or directory: '/srv/data/a b/x.txt'")
+    "[Errno 2] No such file or directory: '…/x.txt'"
+    >>> foreign("cannot open /srv/data/x.txt: see https://hub.example/a/b")
+    'cannot open …/x.txt: see https://hub.example/a/b'
+    """
+    text = _known_folders(text)
+    text = _QUOTED_PATH.sub(r"\g<quote>…/\g<2>\g<quote>", without_secrets(text))
+    return _PATH.sub(r"…/\1", text)
+
+
+def stored(value: Any, folder: Path) -> Any:
+    """Return a value of a config as a run folder keeps it: no secret, no absolute path.
+
+    A path below `folder`, where the config is, becomes relative to it.
+
+    >>> stored({"path": "/srv/data/x.txt", "limit": 3}, Path("/srv"))
+    {'path': 'data/x.txt', 'limit': 3}
+    """
+    if isinstance(value, str):
+        return _stored_text(value, folder)
+    if isinstance(value, Mapping):
+        return {key: stored(inner, folder) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [stored(inner, folder) for inner in value]
+    return value
+
+
+def stored_setting(setting: str, folder: Path) -> str:
+    """Return a ``KEY=VALUE`` of the command line as a run folder keeps it.
+
+    >>> stored_setting("corpora.c.path=/srv/data/x.txt", Path("/home"))
+    'corpora.c.path=…/x.txt'
+    """
+    key, equals, value = setting.partition("=")
+    return f"{key}{equals}{_stored_text(value, folder)}"
+
+
+def _stored_text(text: str, folder: Path) -> str:
+    for start in (f"{folder}{os.sep}", f"{Path.cwd()}{os.sep}"):
+        if text.startswith(start) and len(start) > 2:
+            return without_secrets(text.removeprefix(start))
+    shown = without_secrets(text)
+    is_path = re.fullmatch(r"(?:[A-Za-z]:[/\\]|/)[^\n]*[/\\]([^\n/\\]+)", shown)
+    return f"…/{is_path[1]}" if is_path else shown
+
+
+def _secrets() -> Iterator[str]:
+    """Yield passwords and tokens of the environment, the longest first."""
+    found = set()
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name) and len(value) >= 8:
+            found.add(value)
+        if login := re.search(r"://([^\s/?#]*)@", value):
+            password = login[1].partition(":")[2]
+            found |= {password, unquote(password)}
+    yield from sorted((s for s in found if len(s) >= 4), key=len, reverse=True)
+
+
+def _homes() -> Iterator[str]:
+    homes = set()
+    with suppress(RuntimeError, OSError):  # a user without a home
+        homes |= {str(Path.home()), str(Path.home().resolve())}
+    for name in ("HOME", "USERPROFILE"):
+        homes.add(os.environ.get(name, "").rstrip("/\\"))
+    for home in sorted((h for h in homes if len(h) > 1), key=len, reverse=True):
+        yield home
+        if "\\" in home:
+            yield home.replace("\\", "\\\\")  # as `repr` writes it
+
+
+def _known_folders(text: str) -> str:
+    with suppress(OSError):  # the working folder is gone
+        here = str(Path.cwd())
+        if len(here) > 1:
+            text = re.sub(rf"(?<![\w.~/-]){re.escape(here)}/", "", text)
+    for name in _FOLDERS:
+        place = os.environ.get(name, "").rstrip("/")
+        if len(place) > 1 and place.startswith("/"):
+            text = re.sub(rf"(?<![\w.~/-]){re.escape(place)}(?![\w.-])", f"${name}", text)
+    return text
