@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import filelock
 
 from tokbench.bench.errors import UsageError
 
@@ -18,3 +26,40 @@ def cache_folder(part: str) -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("tokbench", appauthor=False) / part
+
+
+OLD_SECONDS = 3600
+"""Age at which a private folder without a lock is taken to be left behind."""
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def private_folder(parent: Path, doing: str) -> Iterator[Path]:
+    """Give an empty folder ``.DOING-...`` inside another, gone after the block.
+
+    Folders of that name whose process was killed are removed first: a process holds a lock in its
+    folder, and the system lets go of it with the process. Raises `OSError` where the parent
+    cannot be written.
+    """
+    _sweep(parent, f".{doing}-")
+    place = Path(tempfile.mkdtemp(prefix=f".{doing}-", dir=parent))
+    try:
+        with filelock.FileLock(place / _LOCK):
+            yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _sweep(parent: Path, prefix: str) -> None:
+    for left in parent.glob(f"{prefix}*"):
+        lock = left / _LOCK
+        # without a lock it is just being made, or was made by an older version
+        if not left.is_dir() or (not lock.exists() and not _is_old(left)):
+            continue
+        with contextlib.suppress(OSError, filelock.Timeout), filelock.FileLock(lock, timeout=0):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_old(folder: Path) -> bool:
+    return time.time() - folder.stat().st_mtime > OLD_SECONDS

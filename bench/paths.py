@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,28 @@ def is_text(path: Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def same_look(path: Path) -> Path | None:
+    """Return the one that exists of the paths that look like this one, None where there is none.
+
+    A name may be composed (``é`` as one code point) or decomposed, as macOS writes it; they look
+    the same and are two names.
+    """
+    found = Path(path.anchor)
+    for part in path.parts[len(found.parts) :]:
+        here = found / part
+        if not here.exists():
+            if not found.is_dir():
+                return None
+            look = unicodedata.normalize("NFC", part)
+            names = (one.name for one in found.iterdir())
+            same = sorted(n for n in names if unicodedata.normalize("NFC", n) == look)
+            if not same:
+                return None
+            here = found / same[0]
+        found = here
+    return found
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 from tokbench.bench.commands.one_text import look_with_each
 from tokbench.bench.config.schema import Config
+from tokbench.bench.corpus.open_files import MARK
 from tokbench.bench.count.roundtrip import classify
 from tokbench.bench.count.tally import ROUND_TRIP
 from tokbench.bench.errors import UsageError
@@ -70,7 +71,8 @@ def read_text(text: str | None, file: Path | None) -> str:
             data = sys.stdin.buffer.read()
         else:
             data = str(text).encode("utf-8", "surrogateescape")
-        return data.decode("utf-8")
+            return data.decode("utf-8")
+        return data.decode("utf-8").removeprefix(MARK)  # as the files of a corpus are read
     except OSError as exc:
         raise UsageError(f"{file}: cannot be read: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:

@@ -108,6 +108,9 @@ def load_tokenizer(config: Config, key: str) -> Tokenizer:
 
         corpus = config.run.corpora[entry.corpus]
         languages = entry.languages or tuple(corpus.options())
-        slices = [materialise(entry.corpus, corpus, name, config.folder) for name in languages]
+        slices = [
+            materialise(entry.corpus, corpus, name, config.folder, limits=config.run.limits)
+            for name in languages
+        ]
         return obtain(key, entry, slices).source.load()
     return TokenizerSource(key=key, plugin=entry, folder=config.folder).load()

@@ -49,6 +49,7 @@ class LanguageOptions(_Entry):
 
     config: Text | None = Field(None, description="name of the data set's config")
     file: Text | None = Field(None, description="path or glob of this language's files")
+    text: Text | None = Field(None, description="Column that holds this language's text.")
     tag: Text | None = Field(None, description="BCP-47 tag, where the key is no language code")
     where: dict[Text, Text] | None = Field(
         None, description="rows of this language: values by column, beside those of the corpus"
@@ -105,7 +106,10 @@ _LANGUAGES_SCHEMA = {
                     {
                         "type": "object",
                         "properties": {
-                            **{name: {"type": "string"} for name in ("config", "file", "tag")},
+                            **{
+                                name: {"type": "string"}
+                                for name in ("config", "file", "text", "tag")
+                            },
                             "where": {
                                 "type": "object",
                                 "additionalProperties": {"type": "string"},
@@ -154,7 +158,11 @@ class Corpus(_Entry):
         Literal["all", "head"] | Reservoir | None, BeforeValidator(_spell_out_sample)
     ] = Field(None, description="all; or with a limit: head (the default) or reservoir")
     join: Join | None = Field(None, description="make the rows one document per language")
-    text: Text = Field("text", description="column that holds the text")
+    text: Text = Field(
+        "text",
+        description="Column that holds the text; may contain `{language}`, and dots that lead into "
+        "a structure, such as `translation.{language}`.",
+    )
     id: Text | None = Field(None, description="column that holds the id; else the row number")
     cluster: Text | None = Field(None, description="column that groups documents for intervals")
     missing: Literal["skip", "refuse"] = Field("skip", description="rule for cells without a value")
@@ -162,7 +170,10 @@ class Corpus(_Entry):
         "refuse", description="rule for cells that hold something other than text"
     )
     where: dict[Text, Text] | None = Field(
-        None, description="take only rows with these values by column; may contain {language}"
+        None,
+        description="Take only rows with these values, by column: `{language_name: Python}`. A "
+        "value may contain `{language}`; a language may have values of its own. The classes of a "
+        'class column are given by name or by number (`"1"`).',
     )
 
     def options(self) -> Mapping[str, LanguageOptions]:
@@ -172,13 +183,15 @@ class Corpus(_Entry):
         return {} if self.language is None else {self.language: LanguageOptions()}
 
     def for_language(self, key: str) -> Self:
-        """Return the entry with `where` as it is for one language."""
-        own = self.options()[key].where or {}
+        """Return the entry with `text` and `where` as they are for one language."""
+        options = self.options()[key]
+        own = options.where or {}
+        text = (options.text or self.text).replace("{language}", key)
         where = {
             column: value.replace("{language}", key)
             for column, value in {**(self.where or {}), **own}.items()
         }
-        return self.model_copy(update={"where": where or None})
+        return self.model_copy(update={"text": text, "where": where or None})
 
     def resolved(self) -> dict[str, Language]:
         """Return what each language key means; `UsageError` where one means nothing."""
@@ -206,8 +219,9 @@ class Corpus(_Entry):
         return self
 
     def _rows_differ(self) -> bool:
-        """Whether `where` gives each of several languages rows of its own."""
-        wanted = [str(self.for_language(key).where) for key in self.options()]
+        """Whether `where` gives each of several languages rows of its own, or `text` a column."""
+        own = (self.for_language(key) for key in self.options())
+        wanted = [str((one.text, one.where)) for one in own]
         return len(set(wanted)) == len(wanted)
 
     def _source_problem(self) -> str | None:
@@ -309,7 +323,8 @@ class HuggingFaceCorpus(Corpus):
             if self._languages_differ()
             else (
                 "every language would read the same rows; map each language to its config, put "
-                "{language} into `config`, `data_dir` or `data_files`, or tell its rows by `where`"
+                "{language} into `config`, `data_dir`, `data_files` or `text`, or tell its rows by "
+                "`where`"
             )
         )
 
@@ -329,7 +344,7 @@ class FilesCorpus(Corpus):
 
     source: Literal["files"]
     path: Paths = Field((), description="path or glob, or several; may contain {language}")
-    format: Literal["txt", "jsonl", "csv", "parquet"] | None = Field(
+    format: Literal["txt", "jsonl", "json", "csv", "parquet"] | None = Field(
         None, description="by the files' suffix where left out"
     )
     unit: Literal["line", "paragraph", "document"] = Field(
@@ -340,6 +355,11 @@ class FilesCorpus(Corpus):
     )
     delimiter: Annotated[Text, Field(min_length=1, max_length=1)] | None = Field(
         None, description="of csv files; a comma, for .tsv a tab"
+    )
+    quote: Text | None = Field(
+        None,
+        description="Of CSV files: the character that cells are quoted with, or `none` where "
+        'quotation marks are text. By default `"`, for `.tsv` none.',
     )
 
     def paths_of(self, key: str) -> tuple[str, ...]:
@@ -363,11 +383,13 @@ class FilesCorpus(Corpus):
             return "`config` is for `source: huggingface`; a language of files has a `file`"
         if not self.path and not all(one.file for one in options):
             return "say where the files are: `path`, or a file for each language"
+        if self.quote is not None and self.quote != "none" and len(self.quote) != 1:
+            return "`quote` is one character, or none"
         told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
         if len(options) > 1 and not told_apart and not self._rows_differ():
             return (
-                "every language would read the same files; put {language} into `path`, or tell its "
-                "rows by `where`"
+                "every language would read the same files; put {language} into `path` or `text`, "
+                "or tell its rows by `where`"
             )
         return None
 

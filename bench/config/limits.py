@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -57,3 +57,12 @@ class Limits(BaseModel):
     """Resident memory, in bytes or as text such as ``8 GB``."""
     lost_documents: int = Field(default=5, ge=1)
     """Documents that may end a worker before the rest of their part of a cell is given up."""
+    corpus_bytes: ByteSize = Field(
+        default=ByteSize(20 * 10**9),
+        ge=1,
+        description="Bytes that reading one language of a corpus may take, after unpacking. Unless it "
+        "is set, a file that unpacks to more than 200 times its size is an error.",
+    )
+    corpus_seconds: float = Field(
+        default=3600, gt=0, description="Seconds that reading one language of a corpus may take."
+    )

@@ -7,131 +7,94 @@ stays in the text. CSV cells are text, so ``NA`` and ``007`` stay what they are.
 from __future__ import annotations
 
 import csv
-import gzip
-import hashlib
+import io
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, cast
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
 
-from tokbench.bench.config.bundled import text_path
 from tokbench.bench.config.corpora import BuiltinCorpus, Corpus, FilesCorpus
-from tokbench.bench.corpus.rows import Reading, Row, columns_of, matches, no_column
+from tokbench.bench.config.limits import Limits
+from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
+from tokbench.bench.corpus.find_files import PACKINGS, SourceFile, source_files
+from tokbench.bench.corpus.open_files import (
+    HEAD_BYTES,
+    MARK,
+    format_suffix,
+    is_html,
+    opened,
+    refuse_pointer,
+    unpacking,
+)
+from tokbench.bench.corpus.rows import Filter, Reading, Row, cell, columns_of, names_in, no_column
+from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
 from tokbench.bench.errors import CorpusError
-from tokbench.bench.paths import is_text, looking_at, user_path
 
-Format = Literal["txt", "jsonl", "csv", "parquet"]
+Format = Literal["txt", "jsonl", "json", "csv", "parquet"]
 
 _FORMATS: dict[str, Format] = {
     ".txt": "txt",
     ".text": "txt",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
 }
 
 
+_ARCHIVES = (".7z", ".rar", ".tar", ".tgz", ".tbz2", ".txz", ".lz4", ".br", ".lzma")
+
+
 @dataclass(frozen=True, kw_only=True)
-class SourceFile:
-    """One file to read."""
+class _Job:
+    """What readers of files need to know besides the file."""
 
-    path: Path
-    written: str
-    """The path as the config wrote it; where it wrote a glob, the pattern's folder and the match."""
-    part: str
-    """Short name, in ids and messages; unique within the language."""
+    entry: FilesCorpus | BuiltinCorpus
+    taken: Filter
+    budget: Budget
 
     @property
-    def zipped(self) -> bool:
-        """Whether the file is compressed with gzip."""
-        return self.path.suffix == ".gz"
+    def columns(self) -> tuple[str, str | None, str | None]:
+        """The columns of text, id and cluster."""
+        return self.entry.text, self.entry.id, self.entry.cluster
 
     @property
-    def suffix(self) -> str:
-        """The suffix that tells the format, lower-case."""
-        return Path(self.path.stem if self.zipped else self.path.name).suffix.lower()
+    def markup(self) -> bool:
+        """Whether HTML is content here."""
+        return self.entry.kind == "code"
 
 
-def source_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> list[SourceFile]:
-    """Return the files of one language in reading order; raise `CorpusError` where there are none."""
-    if isinstance(entry, BuiltinCorpus):
-        path = text_path(entry.dataset, key)
-        return [SourceFile(path=path, written=f"{entry.dataset}/{path.name}", part=path.name)]
-    found = {path: written for one in entry.paths_of(key) for path, written in expand(one, folder)}
-    return named_parts(list(found.items()))
-
-
-def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
-    """Return the files that a path or glob stands for, and how to call each; sorted per glob.
-
-    Raises `InputError` where there are none, or the system does not let one look.
-    """
-    exact = user_path(folder, written)
-    with looking_at(written):
-        if exact.is_file():
-            return [(exact, written)]
-    parts = PurePosixPath(written).parts
-    plain = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
-    base = user_path(folder, str(Path(*parts[:plain])))
-    if plain == len(parts):
-        raise CorpusError(f"there is no file {written!r}; paths start from the config's folder")
-    with looking_at(written):
-        found = base.glob(str(Path(*parts[plain:])))
-        matches = sorted(path for path in found if path.is_file())
-    if not matches:
-        raise CorpusError(f"no file matches {written!r}; paths start from the config's folder")
-    if (odd := next((path for path in matches if not is_text(path)), None)) is not None:
-        raise CorpusError(f"{str(odd)!r}: this name is not UTF-8, and could not be told; rename it")
-    shown = PurePosixPath(*parts[:plain])
-    return [(path, (shown / path.relative_to(base).as_posix()).as_posix()) for path in matches]
-
-
-def named_parts(found: Sequence[tuple[Path, str]]) -> list[SourceFile]:
-    """Name each file by the shortest end of its path that tells them apart: all names, else all paths."""
-    names = [path.name for path, _ in found]
-    if len(set(names)) < len(names):
-        shared = os.path.commonpath([path.parent for path, _ in found])
-        names = [path.relative_to(shared).as_posix() for path, _ in found]
-    return [
-        SourceFile(path=path, written=written, part=name)
-        for (path, written), name in zip(found, names, strict=True)
-    ]
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; read once per process as long as size and time are the same."""
-    try:
-        status = path.stat()
-        return _file_sha256(path, status.st_size, status.st_mtime_ns)
-    except OSError as exc:
-        raise CorpusError(f"cannot read {path.name}: {exc.strerror}") from exc
-
-
-@lru_cache(maxsize=100_000)
-def _file_sha256(path: Path, size: int, changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def read(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> Reading:
+def read(
+    entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path, budget: Budget | None = None
+) -> Reading:
     """Open the files of one language; rows are read as they are asked for."""
     files = source_files(entry, key, folder)
     formats = {_format(file, entry) for file in files}
     text = isinstance(entry, FilesCorpus) and formats == {"txt"}
-    unzipped = not any(file.zipped or _format(file, entry) == "parquet" for file in files)
+    unzipped = not any(file.packing or _format(file, entry) == "parquet" for file in files)
+    job = _Job(entry=entry, taken=Filter(entry), budget=budget or Budget(Limits()))
+    unit = entry.unit if text and isinstance(entry, FilesCorpus) else "row"
     return Reading(
-        rows=(row for file in files for row in _rows(file, entry)),
+        rows=(row for file in files for row in _rows(file, job)),
         parts=tuple(file.part for file in files),
         sources=tuple({"path": f.written, "sha256": file_sha256(f.path)} for f in files),
-        unit=entry.unit if text and isinstance(entry, FilesCorpus) else "row",
+        unit=unit,
         line_ends=_line_ends(entry) if text and isinstance(entry, FilesCorpus) else None,
         bytes_in_files=sum(f.path.stat().st_size for f in files) if unzipped else None,
+        matched_by="id" if entry.id is not None else f"{unit} number",
+        offered=job.taken.offered,
     )
+
+
+def known_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> list[KnownFile]:
+    """Return what the files of one language are known by now, in reading order."""
+    return [known_file(file.path, file.written) for file in source_files(entry, key, folder)]
 
 
 def _line_ends(entry: FilesCorpus) -> str:
@@ -140,37 +103,33 @@ def _line_ends(entry: FilesCorpus) -> str:
 
 def _format(file: SourceFile, entry: Corpus) -> Format:
     given = entry.format if isinstance(entry, FilesCorpus) else None
-    found = given or _FORMATS.get(file.suffix)
+    suffix = format_suffix(file)
+    if suffix in _ARCHIVES:
+        packings = ", ".join(PACKINGS)
+        raise CorpusError(
+            f"{file.part}: {suffix} files are not read, only {packings}; unpack it or pack it anew"
+        )
+    found = given or _FORMATS.get(suffix)
     if found is None:
         raise CorpusError(
             f"{file.part}: the suffix does not tell the format; "
-            "say `format: txt` (or jsonl, csv, parquet)"
+            "say `format: txt` (or jsonl, json, csv, parquet)"
         )
+    if found == "parquet" and file.packing is not None:
+        raise CorpusError(f"{file.part}: Parquet files are packed inside; unpack this one")
     return found
 
 
-def _rows(file: SourceFile, entry: FilesCorpus | BuiltinCorpus) -> Iterator[Row]:
-    read_rows = _READERS[_format(file, entry)]
-    try:
-        yield from read_rows(file, entry)
-    except (gzip.BadGzipFile, EOFError) as exc:
-        raise CorpusError(f"{file.part} is not a whole gzip file: {exc}") from exc
-    except OSError as exc:
-        raise CorpusError(f"cannot read {file.part}: {exc.strerror or exc}") from exc
+def _rows(file: SourceFile, job: _Job) -> Iterator[Row]:
+    read_rows = _READERS[_format(file, job.entry)]
+    with unpacking(file):
+        yield from read_rows(file, job)
 
 
-def _open(file: SourceFile) -> IO[bytes]:
-    # GzipFile has the methods of a binary file, but typeshed does not call it one
-    return cast(IO[bytes], gzip.open(file.path, "rb")) if file.zipped else file.path.open("rb")
-
-
-_MARK = b"\xef\xbb\xbf"
-
-
-def _lines(file: SourceFile) -> Iterator[str]:
-    """Yield the lines of a file with their ends; the byte-order mark is no part of the text."""
+def _lines(file: SourceFile, job: _Job) -> Iterator[str]:
+    """Yield the lines of a file with their ends; the byte order mark is not part of the text."""
     position = 0
-    with _open(file) as stream:
+    with opened(file, job.budget, markup=job.markup) as stream:
         for number, line in enumerate(stream, start=1):
             text = line.removeprefix(_MARK) if number == 1 else line
             try:
@@ -178,6 +137,9 @@ def _lines(file: SourceFile) -> Iterator[str]:
             except UnicodeDecodeError as exc:
                 raise _not_utf8(file, number, position + len(line) - len(text), exc) from exc
             position += len(line)
+
+
+_MARK = MARK.encode()
 
 
 def _not_utf8(file: SourceFile, line: int, start: int, exc: UnicodeDecodeError) -> CorpusError:
@@ -189,14 +151,16 @@ def _not_utf8(file: SourceFile, line: int, start: int, exc: UnicodeDecodeError) 
     )
 
 
-def _read_txt(file: SourceFile, entry: Corpus) -> Iterator[Row]:
+def _read_txt(file: SourceFile, job: _Job) -> Iterator[Row]:
+    entry = job.entry
     assert isinstance(entry, FilesCorpus)
     if entry.where:
         raise CorpusError(f"{file.part}: plain text has no columns that `where` could look at")
     keep = entry.keeps_line_ends
-    for number, (line, unit) in enumerate(_UNITS[entry.unit](_lines(file))):
+    for number, (line, unit) in enumerate(_UNITS[entry.unit](_lines(file, job))):
         text = unit if keep else _without_line_end(unit)
-        yield Row(file.part, number, text, skip=None if text else f"empty {entry.unit}", line=line)
+        skip, stripped = None if text else f"empty {entry.unit}", len(unit) - len(text)
+        yield Row(file.part, number, text, skip=skip, line=line, stripped=stripped)
 
 
 def _without_line_end(text: str) -> str:
@@ -233,30 +197,55 @@ _UNITS: dict[str, Callable[[Iterator[str]], Iterator[tuple[int, str]]]] = {
 }
 
 
-def _read_jsonl(file: SourceFile, entry: Corpus) -> Iterator[Row]:
-    found: dict[str, None] = {}
-    for number, line in enumerate(_lines(file)):
+def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
+    columns = _Columns(job.entry)
+    for number, line in enumerate(_lines(file, job)):
         if not line.strip():
             yield Row(file.part, number, None, skip="blank line", line=number + 1)
             continue
         cells = _json_object(line, file, number + 1)
-        found.update(dict.fromkeys(cells))
-        if not matches(cells, entry):
-            continue
-        text, id_, cluster = (cells.get(column or "") for column in _columns(entry))
-        yield Row(file.part, number, text, id_, cluster, line=number + 1)
-    # a row may lack a key; a column that no row has is a wrong name
-    _check_columns(entry, list(found), file)
+        columns.look_at(cells)
+        if job.taken(cells):
+            yield _row_of(cells, file, number, job, line=number + 1)
+    columns.check(file)
 
 
-def _columns(entry: Corpus) -> tuple[str, str | None, str | None]:
-    return entry.text, entry.id, entry.cluster
+class _Columns:
+    """Which columns objects have had so far: one may lack a key, but a key that all lack is wrong."""
+
+    def __init__(self, entry: Corpus) -> None:
+        self._missing = dict.fromkeys(columns_of(entry))
+        self._known: dict[str, None] = {}
+
+    def look_at(self, cells: Mapping[str, object]) -> None:
+        """Take in one object."""
+        if not self._missing:
+            return
+        self._known.update(dict.fromkeys(names_in(cells)))
+        for column in [one for one in self._missing if one in self._known]:
+            del self._missing[column]
+
+    def check(self, file: SourceFile) -> None:
+        """Raise `CorpusError` for the first column that no object had."""
+        for column in self._missing:
+            raise no_column(column, list(self._known), file.part)
+
+
+def _row_of(
+    cells: Mapping[str, object], file: SourceFile, number: int, job: _Job, line: int | None = None
+) -> Row:
+    text, id_, cluster = (None if c is None else cell(cells, c) for c in job.columns)
+    return Row(file.part, number, text, id_, cluster, line=line)
 
 
 def _check_columns(entry: Corpus, known: list[str], file: SourceFile) -> None:
     for column in columns_of(entry):
         if column not in known:
             raise no_column(column, known, file.part)
+        if known.count(column) > 1:
+            raise CorpusError(
+                f"{file.part} has {known.count(column)} columns {column!r}; rename one"
+            )
 
 
 def _json_object(line: str, file: SourceFile, number: int) -> dict[str, Any]:
@@ -264,39 +253,132 @@ def _json_object(line: str, file: SourceFile, number: int) -> dict[str, Any]:
         value = json.loads(line)
     except ValueError as exc:
         raise CorpusError(f"{file.part}, line {number} is not JSON: {exc}") from exc
+    except RecursionError as exc:
+        raise CorpusError(f"{file.part}, line {number} is nested too deeply") from exc
     if not isinstance(value, dict):
+        hint = "; for a file that is one list use `format: json`" if isinstance(value, list) else ""
         raise CorpusError(
             f"{file.part}, line {number} holds a {type(value).__name__}; "
-            "in JSON Lines every line is one object"
+            f"in JSON Lines every line is one object{hint}"
         )
     return value
 
 
-def _read_csv(file: SourceFile, entry: Corpus) -> Iterator[Row]:
-    delimiter = entry.delimiter if isinstance(entry, FilesCorpus) else None
+def _read_json(file: SourceFile, job: _Job) -> Iterator[Row]:
+    """Read a list of objects; a file that begins with an object is read as JSON Lines."""
+    with opened(file, job.budget, markup=job.markup) as stream:
+        lines = stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
+        is_list = lines.removeprefix(_MARK).lstrip()[:1] == b"["
+    if not is_list:
+        yield from _read_jsonl_or_say(file, job)
+        return
+    columns = _Columns(job.entry)
+    for number, cells in enumerate(_list_items("".join(_lines(file, job)), file)):
+        columns.look_at(cells)
+        if job.taken(cells):
+            yield _row_of(cells, file, number, job)
+    columns.check(file)
+
+
+def _read_jsonl_or_say(file: SourceFile, job: _Job) -> Iterator[Row]:
+    rows = _read_jsonl(file, job)
+    try:
+        first = next(rows, None)
+    except CorpusError as exc:
+        if isinstance(exc.__cause__, ValueError) and ", line 1 " in str(exc):
+            raise CorpusError(
+                f"{file.part} is neither a list of objects nor JSON Lines; write its rows as "
+                '`[{"text": ...}, ...]`, or one object a line'
+            ) from exc
+        raise
+    if first is not None:
+        yield first
+    yield from rows
+
+
+def _list_items(text: str, file: SourceFile) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON list one by one, so that an error has its row."""
+    decoder, space = json.JSONDecoder(), re.compile(r"[ \t\r\n]*")
+    place, number = _after(space, text, 0) + 1, 0
+    end = _after(space, text, place)
+    if closed := text[end : end + 1] == "]":
+        place = end + 1
+    while not closed:
+        try:
+            value, place = decoder.raw_decode(text, _after(space, text, place))
+        except ValueError as exc:
+            raise CorpusError(f"{file.part}, row {number} is not JSON: {exc}") from exc
+        except RecursionError as exc:
+            raise CorpusError(f"{file.part}, row {number} is nested too deeply") from exc
+        if not isinstance(value, dict):
+            what = type(value).__name__
+            raise CorpusError(f"{file.part}, row {number} is a {what}; every row is one object")
+        yield value
+        place, number = _after(space, text, place) + 1, number + 1
+        if text[place - 1 : place] not in (",", "]"):
+            raise CorpusError(f"{file.part}, row {number} is missing: the list does not end")
+        closed = text[place - 1] == "]"
+    if text[place:].strip():
+        raise CorpusError(f"{file.part}: something follows the end of the list; remove it")
+
+
+def _after(space: re.Pattern[str], text: str, place: int) -> int:
+    found = space.match(text, place)
+    return found.end() if found else place
+
+
+def _read_csv(file: SourceFile, job: _Job) -> Iterator[Row]:
+    given = job.entry if isinstance(job.entry, FilesCorpus) else None
+    delimiter = (given and given.delimiter) or _usual_delimiter(file)
+    quote = (given and given.quote) or ("none" if format_suffix(file) == ".tsv" else '"')
+    rows = _split_rows if quote == "none" else partial(_csv_rows, quote=quote)
+    cells = rows(_lines(file, job), delimiter, file)
+    before, header = next(cells, (0, []))
+    _check_columns(job.entry, header, file)
+    places = [None if c is None else header.index(c) for c in job.columns]
+    for number, (line, row) in enumerate(cells):
+        if len(row) > len(header):
+            raise CorpusError(
+                f"{file.part}, row {number} (line {line}) has {len(row)} cells and the header "
+                f"{len(header)}; quote cells that hold the delimiter, or set `delimiter` or `quote`"
+            )
+        several, before = line > before + 1, line
+        if job.taken(dict(zip(header, row, strict=False))):
+            text, id_, cluster = (_cell(row, place) for place in places)
+            remark = _JOINED_LINES if several else None
+            yield Row(file.part, number, text, id_, cluster, line=line, remark=remark)
+
+
+_JOINED_LINES = "have line ends inside a quoted cell (see `quote`)"
+
+
+def _csv_rows(
+    lines: Iterator[str], delimiter: str, file: SourceFile, *, quote: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, each with the number of its last line."""
     # the module's limit of 131,072 characters a cell is less than many documents have
     csv.field_size_limit(2**31 - 1)
-    cells = csv.reader(_lines(file), delimiter=delimiter or _usual_delimiter(file), strict=True)
+    cells = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
     try:
-        header = next(cells, [])
-        _check_columns(entry, header, file)
-        places = [None if c is None else header.index(c) for c in _columns(entry)]
-        for number, row in enumerate(cells):
-            if len(row) > len(header):
-                raise CorpusError(
-                    f"{file.part}, row {number} (line {cells.line_num}) has {len(row)} cells and "
-                    f"the header {len(header)}; quote cells that hold the delimiter"
-                )
-            if not matches(dict(zip(header, row, strict=False)), entry):
-                continue
-            text, id_, cluster = (_cell(row, place) for place in places)
-            yield Row(file.part, number, text, id_, cluster, line=cells.line_num)
+        for row in cells:
+            yield cells.line_num, row
     except csv.Error as exc:
-        raise CorpusError(f"{file.part}, line {cells.line_num} is not CSV: {exc}") from exc
+        raise CorpusError(
+            f"{file.part}, line {cells.line_num} is not CSV: {exc}; if quotation marks are part of "
+            "the text, set `quote: none`"
+        ) from exc
+
+
+def _split_rows(
+    lines: Iterator[str], delimiter: str, file: SourceFile
+) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(lines, start=1):
+        text = _without_line_end(line)
+        yield number, text.split(delimiter) if text else []
 
 
 def _usual_delimiter(file: SourceFile) -> str:
-    return "\t" if file.suffix == ".tsv" else ","
+    return "\t" if format_suffix(file) == ".tsv" else ","
 
 
 def _cell(row: list[str], place: int | None) -> str | None:
@@ -304,68 +386,35 @@ def _cell(row: list[str], place: int | None) -> str | None:
     return None if place is None or place >= len(row) else row[place] or None
 
 
-def _read_parquet(file: SourceFile, entry: Corpus) -> Iterator[Row]:
+def _read_parquet(file: SourceFile, job: _Job) -> Iterator[Row]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    with file.path.open("rb") as raw:
+        head = raw.read(HEAD_BYTES)
+        refuse_pointer(head, file.part)
+        if is_html(head):
+            raise CorpusError(f"{file.part} is an HTML page, not Parquet; download the file itself")
     try:
         with pq.ParquetFile(file.path) as parquet:
-            _check_columns(entry, list(parquet.schema_arrow.names), file)
-            number = 0
-            for batch in parquet.iter_batches(columns=columns_of(entry), batch_size=4096):
-                yield from table_rows(batch, entry, file.part, number)
+            schema, size = parquet.schema_arrow, file.path.stat().st_size
+            _check_columns(job.entry, column_names(schema), file)
+            columns = heads(columns_of(job.entry), schema.names)
+            number = unpacked = 0
+            for batch in parquet.iter_batches(columns=columns, batch_size=4096):
+                unpacked += batch.nbytes
+                job.budget.spend(batch.nbytes, file.part)
+                job.budget.unpack(unpacked, size, file.part)
+                yield from table_rows(batch, job.entry, file.part, number, job.taken, schema)
                 number += batch.num_rows
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as exc:
+    except (pa.ArrowException, OSError) as exc:
         raise CorpusError(f"{file.part} cannot be read as Parquet: {exc}") from exc
 
 
-def table_rows(table: Any, entry: Corpus, part: str, first: int) -> Iterator[Row]:
-    """Yield the rows of an Arrow table or batch, the first of which has that number."""
-    import pyarrow as pa
-
-    numbers: Sequence[int] = range(first, first + table.num_rows)
-    if entry.where:
-        kept = _matching(table, entry, part, numbers)
-        table, numbers = table.take(pa.array(kept, pa.int64())), [first + i for i in kept]
-    texts = _cells(table, entry.text, part, numbers)
-    ids = _cells(table, entry.id, part, numbers)
-    clusters = _cells(table, entry.cluster, part, numbers)
-    for number, text, id_, cluster in zip(numbers, texts, ids, clusters, strict=True):
-        yield Row(part, number, text, id_, cluster)
-
-
-def _matching(table: Any, entry: Corpus, part: str, numbers: Sequence[int]) -> list[int]:
-    columns = {name: _cells(table, name, part, numbers) for name in entry.where or ()}
-    rows = zip(*columns.values(), strict=True)
-    return [i for i, row in enumerate(rows) if matches(dict(zip(columns, row, strict=True)), entry)]
-
-
-def _cells(table: Any, name: str | None, part: str, numbers: Sequence[int]) -> list[Any]:
-    if name is None:
-        return [None] * len(numbers)
-    column = table.column(name)
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        raise _bad_cell(column, name, part, numbers) from None
-
-
-def _bad_cell(column: Any, name: str, part: str, numbers: Sequence[int]) -> CorpusError:
-    """Find the cell that is not UTF-8, one by one, since only now it matters."""
-    for number, cell in zip(numbers, column, strict=True):
-        try:
-            cell.as_py()
-        except UnicodeDecodeError as exc:
-            return CorpusError(
-                f"{part}, row {number}, column {name!r} is not UTF-8: byte "
-                f"0x{exc.object[exc.start]:02x} at byte {exc.start} of the cell; correct the file"
-            )
-    raise AssertionError("a column that cannot be read as a whole has a cell that cannot")
-
-
-_READERS: dict[Format, Callable[[SourceFile, Corpus], Iterator[Row]]] = {
+_READERS: dict[Format, Callable[[SourceFile, _Job], Iterator[Row]]] = {
     "txt": _read_txt,
     "jsonl": _read_jsonl,
+    "json": _read_json,
     "csv": _read_csv,
     "parquet": _read_parquet,
 }

@@ -1,8 +1,9 @@
 """Reading through `datasets`: data sets of the Hugging Face Hub, local folders, its own builders.
 
-Code of a data set is never run. What the library says when something fails is turned into
-words a user can act on: needs a login, needs access, does not exist, cannot be reached, was
-made by a script, lacks a config, a split or a column.
+Code of a data set is never run. Cells are read as `source: files` reads them: in a column of JSON
+values text is text and a number is no text, and a byte order mark is dropped. What `datasets`
+prepares of local files lives no longer than the reading, because it is found again by name, size
+and time, which a changed file may share.
 """
 
 from __future__ import annotations
@@ -10,85 +11,78 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
+from tokbench.bench.config.corpora import HuggingFaceCorpus
 from tokbench.bench.config.languages import did_you_mean
-from tokbench.bench.corpus.read_files import expand, file_sha256, table_rows
-from tokbench.bench.corpus.rows import Reading, Row, columns_of, no_column
-from tokbench.bench.errors import CorpusError, InputError
-from tokbench.bench.paths import looking_at, user_path
+from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
+from tokbench.bench.corpus.find_files import expand
+from tokbench.bench.corpus.hub_words import BUILDERS, in_words, local_folder
+from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_pointer
+from tokbench.bench.corpus.rows import Filter, Reading, Row, columns_of, no_column
+from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
+from tokbench.bench.errors import CorpusError
 from tokbench.bench.workers import heartbeat
-from tokbench.bench.workers.hub_access import HubWaitError, chain, lock_threads_only, why_refused
-
-BUILDERS = ("csv", "json", "parquet", "text", "arrow")
-"""Names that `datasets` reads as a file format and not as a data set."""
+from tokbench.bench.workers.hub_access import lock_threads_only
 
 
-def read(entry: HuggingFaceCorpus, key: str, folder: Path) -> Reading:
-    """Open one language of a data set; rows are read as they are asked for."""
-    with _in_words(entry, key, folder):
-        builder = _builder(entry, key, folder)
+def read(
+    entry: HuggingFaceCorpus, key: str, folder: Path, budget: Budget, scratch: Path
+) -> Reading:
+    """Open one language of a data set; rows are read as they are asked for.
+
+    `scratch` is a folder for what `datasets` makes of local files.
+    """
+    _refuse_pointers(known_paths(entry, key, folder))
+    with in_words(entry, key, folder):
+        builder = _builder(entry, key, folder, scratch / "datasets")
         splits = _splits(entry, builder)
         streams = {split: _stream(builder, split, entry) for split in splits}
+    taken = Filter(entry)
     return Reading(
-        rows=_rows(streams, entry, key, folder),
+        rows=_rows(streams, entry, key, folder, taken, budget),
         parts=splits,
         sources=_sources(entry, key, folder, builder, splits),
         unit="row",
         notes=_notes(entry, builder),
+        matched_by="row number" if entry.id is None else "id",
+        offered=taken.offered,
     )
 
 
-def local_folder(entry: HuggingFaceCorpus, folder: Path) -> Path | None:
-    """Return the folder an entry names, None for the Hub; raise where it must be one and is not."""
-    if entry.path in BUILDERS:
-        return None
-    path = user_path(folder, entry.path)
-    with looking_at(entry.path):
-        if path.is_dir():
-            return path
-    if entry.path.startswith((".", "/", "~")) or entry.path.count("/") > 1:
-        raise CorpusError(
-            f"there is no folder {entry.path!r}; paths start from the config's folder"
-        )
-    return None
-
-
-def local_sha256(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[tuple[str, str]]:
-    """Return name and SHA-256 of every local file that may be read, without `datasets`.
+def known_paths(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[tuple[Path, str]]:
+    """Return every local file that may be read, and what to call it, without `datasets`.
 
     Which files of a folder a config reads is known only to `datasets`, so all of them count.
     """
     if entry.path in BUILDERS:
-        files = [found for one in _written_files(entry, key) for found in expand(one, folder)]
-        return [(written, file_sha256(path)) for path, written in files]
+        return [found for one in _written_files(entry, key) for found in expand(one, folder)]
     local = local_folder(entry, folder)
-    return [] if local is None else list(_folder_sha256(local, _folder_state(local)))
-
-
-def _folder_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    files = (Path(root, name) for root, _, names in os.walk(folder) for name in names)
-    visible = (f for f in files if not any(p.startswith(".") for p in f.relative_to(folder).parts))
-    return tuple(
-        sorted(
-            (f.relative_to(folder).as_posix(), f.stat().st_size, f.stat().st_mtime_ns)
-            for f in visible
-        )
+    if local is None:
+        return []
+    files = (Path(root, name) for root, _, names in os.walk(local) for name in names)
+    named = ((path.relative_to(local), path) for path in files if path.is_file())
+    return sorted(
+        (path, name.as_posix())
+        for name, path in named
+        if not any(part.startswith(".") for part in name.parts)
     )
 
 
-@lru_cache(maxsize=64)
-def _folder_sha256(
-    folder: Path, state: tuple[tuple[str, int, int], ...]
-) -> tuple[tuple[str, str], ...]:
-    return tuple((name, file_sha256(folder / name)) for name, _, _ in state)
+def known_files(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[KnownFile]:
+    """Return what every local file that may be read is known by now."""
+    return [known_file(path, name) for path, name in known_paths(entry, key, folder)]
 
 
-def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
+def _refuse_pointers(files: Sequence[tuple[Path, str]]) -> None:
+    for path, name in files:
+        with path.open("rb") as file:
+            refuse_pointer(file.read(HEAD_BYTES), name)
+
+
+def _builder(entry: HuggingFaceCorpus, key: str, folder: Path, scratch: Path) -> Any:
     import datasets
 
     lock_threads_only()
@@ -99,6 +93,7 @@ def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
         "revision": entry.revision,
         "data_dir": None if entry.data_dir is None else entry.data_dir.replace("{language}", key),
         "data_files": _data_files(entry, key, folder),
+        "cache_dir": str(scratch) if _is_local(entry, folder) else None,
     }
     builder = datasets.load_dataset_builder(**arguments)
     if builder.__class__.__name__ != "Csv":
@@ -106,6 +101,10 @@ def _builder(entry: HuggingFaceCorpus, key: str, folder: Path) -> Any:
     # pandas would read NA, null and nan as missing and 007 as a number; a converter keeps text
     converters = dict.fromkeys(columns_of(entry), str)
     return datasets.load_dataset_builder(**arguments, converters=converters, keep_default_na=False)
+
+
+def _is_local(entry: HuggingFaceCorpus, folder: Path) -> bool:
+    return entry.path in BUILDERS or local_folder(entry, folder) is not None
 
 
 def _path(entry: HuggingFaceCorpus, folder: Path) -> str:
@@ -167,9 +166,16 @@ def _stream(builder: Any, split: str, entry: HuggingFaceCorpus) -> Any:
         stream = builder.as_dataset(split=split)
     known = stream.column_names
     if known is not None:  # a stream of JSON or CSV knows its columns only once it is read
-        _check_columns(entry, known, split)
-        stream = stream.select_columns(columns_of(entry))
+        stream = stream.select_columns(_heads(entry, known, split))
     return stream.with_format("arrow")
+
+
+def _heads(entry: HuggingFaceCorpus, known: list[str], split: str) -> list[str]:
+    found = heads(columns_of(entry), known)
+    for column in found:
+        if column not in known:
+            raise no_column(column, known, f"split {split!r} of {entry.path!r}")
+    return found
 
 
 def _check_columns(entry: HuggingFaceCorpus, known: list[str], split: str) -> None:
@@ -179,25 +185,46 @@ def _check_columns(entry: HuggingFaceCorpus, known: list[str], split: str) -> No
 
 
 def _rows(
-    streams: Mapping[str, Any], entry: HuggingFaceCorpus, key: str, folder: Path
+    streams: Mapping[str, Any],
+    entry: HuggingFaceCorpus,
+    key: str,
+    folder: Path,
+    taken: Filter,
+    budget: Budget,
 ) -> Iterator[Row]:
     for split, stream in streams.items():
-        number = 0
-        with _in_words(entry, key, folder):
+        number, as_read = 0, _READ_AS.get(str(stream.info.builder_name), _as_it_is)
+        with in_words(entry, key, folder):
             for table in stream.iter(batch_size=1000):
-                heartbeat.at("rows")
-                _check_columns(entry, table.column_names, split)
-                for row in table_rows(table, entry, split, number):
-                    yield _empty_is_missing(row) if _is_csv(entry, stream) else row
+                budget.spend(table.nbytes, f"split {split!r} of {entry.path!r}")
+                _check_columns(entry, column_names(table.schema), split)
+                about = _schema_of(stream, table)
+                for row in table_rows(table, entry, split, number, taken, about):
+                    yield as_read(row)
                 number += len(table)
 
 
-def _is_csv(entry: HuggingFaceCorpus, stream: Any) -> bool:
-    return bool(getattr(stream.info, "builder_name", None) == "csv")
+def _schema_of(stream: Any, table: Any) -> Any:
+    """Return the schema that tells the names of classes: the stream's, where it knows one."""
+    features = getattr(stream, "features", None)
+    return table.schema if features is None else features.arrow_schema
+
+
+def _as_it_is(row: Row) -> Row:
+    return row
 
 
 def _empty_is_missing(row: Row) -> Row:
     return row._replace(text=None) if row.text == "" else row
+
+
+def _without_mark(row: Row) -> Row:
+    # the text loader does not tell where a file begins
+    return row._replace(text=row.text.removeprefix(MARK)) if isinstance(row.text, str) else row
+
+
+_READ_AS = {"csv": _empty_is_missing, "text": _without_mark}
+"""What becomes of a row, by the loader of `datasets` that read it."""
 
 
 def _sources(
@@ -211,8 +238,8 @@ def _sources(
         shown = ((Path(one), f"{entry.path.rstrip('/')}/{_relative(one, local)}") for one in files)
         return tuple({"path": name, "sha256": file_sha256(path)} for path, name in shown)
     if entry.path in BUILDERS:
-        hashes = local_sha256(entry, key, folder)
-        return tuple({"path": name, "sha256": digest} for name, digest in hashes)
+        known = known_files(entry, key, folder)
+        return tuple({"path": file.name, "sha256": file.sha256} for file in known)
     source = {
         "hub": entry.path,
         "config": builder.config.name,
@@ -245,113 +272,3 @@ def _notes(entry: HuggingFaceCorpus, builder: Any) -> tuple[str, ...]:
     if on_hub and not re.fullmatch(r"[0-9a-f]{40}", entry.revision or ""):
         notes.append("the config does not pin a revision; the one read is under sources")
     return tuple(notes)
-
-
-@contextmanager
-def _in_words(entry: HuggingFaceCorpus, key: str, folder: Path) -> Iterator[None]:
-    """Turn what `datasets` raises into a `CorpusError` that says what to do."""
-    try:
-        yield
-    except (GeneratorExit, KeyboardInterrupt):
-        raise
-    except Exception as exc:
-        if isinstance(exc, InputError) and not isinstance(exc, HubWaitError):
-            raise
-        message = _explain(exc, entry, key, folder)
-        # The chain of causes may quote request headers: only this message goes further up.
-        raise CorpusError(_tidy(message, entry, folder)) from None
-
-
-def _explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) -> str:
-    text = " ".join(str(one) for one in chain(exc))
-    name = f"data set {entry.path!r}"
-    if "scripts are no longer supported" in text:
-        return f"{name} is made by a loading script; {NO_SCRIPTS}"
-    if (bad := _slip_in_card(entry, folder)) is not None and isinstance(
-        exc, TypeError | ValueError
-    ):
-        return bad
-    if (config := _config_problem(text, entry, key)) is not None:
-        return config
-    if "Couldn't cast" in text:
-        return _cast_problem(text, name, entry)
-    if (refused := why_refused(exc, entry.revision)) is not None:
-        return f"{name} {refused}"
-    if (none := _no_files(text, name)) is not None:
-        return none
-    if "bool' is not iterable" in text:
-        return f"the card (README.md) of {name} names a config without quotes, such as no; {_QUOTE}"
-    return f"{name} cannot be read: {type(exc).__name__}: {exc}"
-
-
-def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None:
-    listed = re.search(
-        r"(?:Please pick one among the available configs|Available): \[(.*?)\]", text
-    )
-    if listed is None:
-        return None
-    known = re.findall(r"'([^']*)'|\"([^\"]*)\"", listed.group(1))
-    names = [one or other for one, other in known]
-    config = entry.config_of(key)
-    if config is not None:
-        what = f"has no config {config!r}{did_you_mean(config, names)}"
-    else:
-        what = f"has several configs and none is chosen{did_you_mean(key, names)}"
-    return (
-        f"data set {entry.path!r} {what}; its configs are: {', '.join(names)}; name one in `config`, "
-        'or `config: "{language}"` where they are called like the languages'
-    )
-
-
-def _no_files(text: str, name: str) -> str | None:
-    if "Couldn't find any data file" in text or "No (supported) data files" in text:
-        return (
-            f"{name} has no data files that `datasets` can read; check `data_dir` and `data_files`"
-        )
-    return None
-
-
-def _cast_problem(text: str, name: str, entry: HuggingFaceCorpus) -> str:
-    schemas = re.search(r"Couldn't cast\n(.*?)\nto\n\{(.*?)\}", text, re.DOTALL)
-    found = set(re.findall(r"^(\w+): ", schemas.group(1), re.MULTILINE)) if schemas else set()
-    meant = set(re.findall(r"'(\w+)':", schemas.group(2))) if schemas else set()
-    file = re.search(r"generating data using\s+(\S+)", text)
-    differ = ", ".join(sorted(found ^ meant)) or "their types"
-    return (
-        f"the files of {name} have different columns ({differ})"
-        f"{f', first in {file.group(1)}' if file else ''}, and `datasets` reads all of them alike; "
-        f"use `source: files`, which reads only {' and '.join(columns_of(entry))}"
-    )
-
-
-_QUOTE = 'write `config_name: "no"` in the card'
-
-
-def _slip_in_card(entry: HuggingFaceCorpus, folder: Path) -> str | None:
-    """Name the value of a local card that YAML 1.1 reads as a boolean or a number."""
-    card = (local_folder(entry, folder) or folder / "nowhere") / "README.md"
-    if not card.is_file():
-        return None
-    for number, line in enumerate(
-        card.read_text(encoding="utf-8", errors="replace").splitlines(), 1
-    ):
-        name = re.fullmatch(r"[\s-]*config_name:\s*([^\s'\"#]+)\s*(?:#.*)?", line)
-        if name and re.fullmatch(r"(?i)y|n|yes|no|on|off|true|false|null|~|[\d._]+", name.group(1)):
-            return (
-                f"{entry.path.rstrip('/')}/README.md, line {number}: config_name {name.group(1)} is "
-                f'not read as text; write `config_name: "{name.group(1)}"` in this card'
-            )
-    return None
-
-
-def _tidy(message: str, entry: HuggingFaceCorpus, folder: Path) -> str:
-    """Take tokens and places on this machine out of a message."""
-    if (token := os.environ.get("HF_TOKEN")) and len(token) > 4:
-        message = message.replace(token, "[token]")
-    message = re.sub(r"\bhf_\w{6,}", "[token]", message)
-    places = [str(folder.resolve()), str(folder)]
-    with suppress(RuntimeError):  # a user without a home
-        places.append(str(Path.home()))
-    for place in places:
-        message = message.replace(place + "/", "")
-    return message

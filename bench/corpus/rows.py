@@ -7,13 +7,21 @@ which of them have text and an id. Rows are counted from 0, per split or file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tokbench.bench.config.corpora import Corpus
 from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.workers import heartbeat
+
+ROWS_BETWEEN_WORDS = 4096
+
+DEEPEST = 8
+"""Dots that the name of a column may have."""
+
+_NO_LABELS: Mapping[str, Sequence[str]] = {}
 
 
 class Row(NamedTuple):
@@ -30,6 +38,10 @@ class Row(NamedTuple):
     """Why the reader found no text here, where that is known."""
     line: int | None = None
     """Line of the file, counted from 1, where rows have lines."""
+    stripped: int = 0
+    """Bytes of the line end that was taken off the text."""
+    remark: str | None = None
+    """What is odd about the row; counted, and said of all such rows together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +57,10 @@ class Reading:
     line_ends: str | None = None
     bytes_in_files: int | None = None
     notes: tuple[str, ...] = ()
+    matched_by: str = "row number"
+    """What tells which rows of two languages belong together: row number, line number or id."""
+    offered: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    """Values of the columns of `where` in rows that were not taken, filled as rows are read."""
 
 
 class Document(NamedTuple):
@@ -55,6 +71,7 @@ class Document(NamedTuple):
     text: str
     cluster: str | None
     bytes: int
+    stripped: int = 0
 
 
 @dataclass(kw_only=True)
@@ -63,6 +80,7 @@ class Tally:
 
     seen: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
 
 
 def documents(reading: Reading, entry: Corpus, tally: Tally) -> Iterator[Document]:
@@ -74,6 +92,10 @@ def documents(reading: Reading, entry: Corpus, tally: Tally) -> Iterator[Documen
     several = len(reading.parts) > 1
     for row in reading.rows:
         tally.seen += 1
+        if tally.seen % ROWS_BETWEEN_WORDS == 0:  # also where no row has text
+            heartbeat.at("rows")
+        if row.remark is not None:
+            tally.remarks[row.remark] += 1
         if reason := _why_skipped(row, entry):
             tally.skipped[reason] += 1
             continue
@@ -84,6 +106,7 @@ def documents(reading: Reading, entry: Corpus, tally: Tally) -> Iterator[Documen
             text=text,
             cluster=_cluster(row, entry),
             bytes=_utf8_length(text, row, entry),
+            stripped=row.stripped,
         )
 
 
@@ -161,10 +184,70 @@ def columns_of(entry: Corpus) -> list[str]:
     return list(dict.fromkeys(column for column in named if column is not None))
 
 
-def matches(cells: Mapping[str, object], entry: Corpus) -> bool:
-    """Whether a row has the values that its entry asks for; whole numbers are told by digits."""
-    return all(
-        value == wanted or (isinstance(value, int) and str(value) == wanted)
-        for name, wanted in (entry.where or {}).items()
-        for value in (cells.get(name),)
-    )
+class Filter:
+    """Which rows have the values that an entry's `where` asks for.
+
+    A whole number is matched by its digits, a class by its digits or its name.
+
+    >>> from tokbench.bench.config.corpora import FilesCorpus
+    >>> entry = FilesCorpus(source="files", path="a.csv", language="de", where={"lang": "deu"})
+    >>> taken = Filter(entry)
+    >>> taken({"lang": "deu"}), taken({"lang": 1}, {"lang": ["eng", "deu"]}), taken({"lang": "fra"})
+    (True, True, False)
+    >>> taken.offered
+    {'lang': {'fra': None}}
+    """
+
+    SHOWN = 20
+
+    def __init__(self, entry: Corpus) -> None:
+        self.wanted = dict(entry.where or {})
+        self.offered: dict[str, dict[str, None]] = {name: {} for name in self.wanted}
+        """Values of each column in rows that were not taken, the first `SHOWN` of them."""
+
+    def __call__(
+        self, cells: Mapping[str, object], labels: Mapping[str, Sequence[str]] = _NO_LABELS
+    ) -> bool:
+        """Return whether a row is taken; `cells` holds at least the columns asked for."""
+        fits = True
+        for name, wanted in self.wanted.items():
+            spellings = _spellings(cell(cells, name), labels.get(name, ()))
+            if wanted in spellings:
+                continue
+            fits = False
+            if len(self.offered[name]) < self.SHOWN:
+                self.offered[name].update(dict.fromkeys(spellings[:1]))
+        return fits
+
+
+def _spellings(value: object, names: Sequence[str]) -> list[str]:
+    """Return how a value may be written in `where`, the best way first."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, int):
+        return []
+    if not isinstance(value, bool) and 0 <= value < len(names):
+        return [names[value], str(value)]
+    return [str(value)]
+
+
+def cell(cells: Mapping[str, object], column: str) -> object:
+    """Return the value of a column; ``a.b`` is column ``a.b``, else member b of column a.
+
+    >>> cell({"translation": {"de": "Hallo"}}, "translation.de")
+    'Hallo'
+    """
+    if column in cells or "." not in column:
+        return cells.get(column)
+    value: object = cells
+    for name in column.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def names_in(cells: Mapping[str, object], before: str = "") -> Iterator[str]:
+    """Yield the columns of an object, and the members of those that are objects, dotted."""
+    for name, value in cells.items():
+        yield before + name
+        if isinstance(value, Mapping) and before.count(".") < DEEPEST:
+            yield from names_in(value, f"{before}{name}.")

@@ -8,8 +8,7 @@ held in memory a batch at a time; joined rows are one document, which is held wh
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -19,8 +18,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.cache import private_folder
 from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus import read_files, read_hub, sampling, segment
+from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.rows import Document, Reading, Tally, documents
 from tokbench.bench.corpus.slice_file import (
     METADATA_KEY,
@@ -30,6 +32,7 @@ from tokbench.bench.corpus.slice_file import (
     record_batches,
 )
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.markup import plural
 from tokbench.bench.model import IntArray
 from tokbench.bench.workers import heartbeat
 
@@ -52,17 +55,37 @@ class NoWatch:
         return nullcontext()
 
 
-def build(name: str, entry: AnyCorpus, key: str, folder: Path, target: Path, watch: Watch) -> Slice:
-    """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read."""
-    entry = entry.for_language(key)
-    with _building(target) as place:
-        reading, tally = _read(entry, key, folder), Tally()
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be built: one language of a corpus, within limits, as a file."""
+
+    name: str
+    entry: AnyCorpus
+    """As the config says it."""
+    key: str
+    folder: Path
+    limits: Limits
+    target: Path
+
+
+def build(order: Order, check: Callable[[], None], watch: Watch) -> Slice:
+    """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read.
+
+    `check` is called when all is read and raises where the files are not what they were.
+    """
+    entry = order.entry.for_language(order.key)
+    with _building(order.target) as place:
+        tally = Tally()
+        reading = _read(order, entry, place)
         staged = _stage(reading, entry, tally, place / "rows.arrow")
+        check()
         reason = _why_no_words(staged, entry)
-        batches = _batches(staged, entry, watch, with_words=reason is None)
+        taken = _Taken()
+        batches = _batches(staged, entry, watch, taken, with_words=reason is None)
         content = _write_content(batches, place / "content.arrow", reason)
-        meta = _meta(name, entry, key, reading, tally, content)
-        return _finish(content, meta, target)
+        meta = _meta(order, entry, reading, tally, content)
+        meta = replace(meta, notes=(*meta.notes, *_notes(reading, tally, taken)))
+        return _finish(content, meta, order.target)
 
 
 def restrict(whole: Slice, rows: IntArray, target: Path) -> Slice:
@@ -77,8 +100,8 @@ def restrict(whole: Slice, rows: IntArray, target: Path) -> Slice:
 
 @contextmanager
 def _building(target: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=target.parent) as place:
-        yield Path(place)
+    with private_folder(target.parent, "building") as place:
+        yield place
 
 
 def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
@@ -89,10 +112,11 @@ def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
     return Slice(path=target, meta=meta)
 
 
-def _read(entry: AnyCorpus, key: str, folder: Path) -> Reading:
+def _read(order: Order, entry: AnyCorpus, place: Path) -> Reading:
+    budget = Budget(order.limits)
     if isinstance(entry, HuggingFaceCorpus):
-        return read_hub.read(entry, key, folder)
-    return read_files.read(entry, key, folder)
+        return read_hub.read(entry, order.key, order.folder, budget, place)
+    return read_files.read(entry, order.key, order.folder, budget)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +134,25 @@ def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged
     _write(path, _staging_schema(), (_staging_batch(chunk) for chunk in _chunks(rows)))
     kept = sampler.kept()
     if not len(kept):
-        wanted = [f"{column} is {value!r}" for column, value in (entry.where or {}).items()]
-        skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
-        raise CorpusError(
-            f"no documents: {tally.seen:,} rows read"
-            + (f" ({skipped} skipped)" if skipped else "")
-            + (" where " + " and ".join(wanted) if wanted else "")
-            + f", rule: {sampling.describe(entry)}; check the text column, the files and the limit"
-        )
+        raise _nothing(reading, entry, tally)
     return _Staged(path=path, kept=kept, parts=reading.parts)
+
+
+def _nothing(reading: Reading, entry: Corpus, tally: Tally) -> CorpusError:
+    wanted = [f"{column} is {value!r}" for column, value in (entry.where or {}).items()]
+    skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
+    offered = [
+        f"{column} holds {', '.join(sorted(map(repr, values)))}"
+        for column, values in reading.offered.items()
+        if values and not tally.seen
+    ]
+    return CorpusError(
+        f"no documents: {tally.seen:,} rows read"
+        + (f" ({skipped} skipped)" if skipped else "")
+        + (" where " + " and ".join(wanted) if wanted else "")
+        + (f" ({'; '.join(offered)})" if offered else "")
+        + f", rule: {sampling.describe(entry)}; check the text column, the files and the limit"
+    )
 
 
 def _admitted(rows: Iterable[Document], sampler: sampling.Sampler) -> Iterator[Document]:
@@ -156,6 +190,7 @@ def _staging_schema() -> Any:
             ("text", pa.large_string()),
             ("cluster", pa.string()),
             ("bytes", pa.int64()),
+            ("stripped", pa.int64()),
         ]
     )
 
@@ -204,8 +239,9 @@ def _joined(staged: _Staged, entry: Corpus) -> Document:
         join.rows.join(row.text for row in rows) + join.end_of_split
         for _, rows in groupby(_kept_rows(staged), key=lambda row: row.part)
     ]
-    text = join.splits.join(pieces)
-    return Document(part="", id="joined", text=text, cluster=None, bytes=len(text.encode()))
+    text, stripped = join.splits.join(pieces), sum(row.stripped for row in _kept_rows(staged))
+    size = len(text.encode())
+    return Document("", "joined", text, cluster=None, bytes=size, stripped=stripped)
 
 
 class _Content(NamedTuple):
@@ -241,11 +277,33 @@ def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _C
     )
 
 
-def _batches(staged: _Staged, entry: Corpus, watch: Watch, *, with_words: bool) -> Iterator[Any]:
+@dataclass(kw_only=True)
+class _Taken:
+    """What is said of the documents that were taken, added up as they are written."""
+
+    bytes: int = 0
+    stripped: int = 0
+    nul_documents: int = 0
+    nul_characters: int = 0
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Take in some documents."""
+        for one in documents:
+            self.bytes += one.bytes
+            self.stripped += one.stripped
+            if nul := one.text.count("\0"):
+                self.nul_documents += 1
+                self.nul_characters += nul
+
+
+def _batches(
+    staged: _Staged, entry: Corpus, watch: Watch, taken: _Taken, *, with_words: bool
+) -> Iterator[Any]:
     hashes: list[npt.NDArray[np.uint64]] = []
     for chunk in _chunks(_final(staged, entry)):
         if entry.id is not None:  # row numbers cannot occur twice
             hashes.append(_hashes(chunk))
+        taken.add(chunk)
         texts = [row.text for row in chunk]
         with watch.section("words"):
             words = _word_columns(texts) if with_words else _no_words(len(texts))
@@ -359,18 +417,19 @@ def _word_columns(texts: list[str]) -> list[Any]:
 
 
 def _meta(
-    name: str, entry: Any, key: str, reading: Reading, tally: Tally, content: _Content
+    order: Order, entry: AnyCorpus, reading: Reading, tally: Tally, content: _Content
 ) -> SliceMeta:
-    language = entry.resolved()[key]
+    language = entry.resolved()[order.key]
     return SliceMeta(
-        corpus=name,
-        language=key,
+        corpus=order.name,
+        language=order.key,
         tag=language.tag,
         script=language.script,
         kind=entry.kind,
         parallel=entry.parallel,
         pivot=entry.pivot,
         missing_ids=entry.missing_ids,
+        matched_by=reading.matched_by,
         rows_seen=tally.seen,
         rows_skipped=dict(sorted(tally.skipped.items())),
         rows_asked=sampling.describe(entry),
@@ -380,17 +439,21 @@ def _meta(
         bytes_in_files=reading.bytes_in_files,
         sources=reading.sources,
         segmenter=segment.segmenter() if content.words is not None else None,
-        notes=(*reading.notes, *_notes(reading, content)),
+        notes=reading.notes,
         **content.facts(),
     )
 
 
-def _notes(reading: Reading, content: _Content) -> Iterator[str]:
-    if reading.line_ends is not None and reading.bytes_in_files is not None:
+def _notes(reading: Reading, tally: Tally, taken: _Taken) -> Iterator[str]:
+    if taken.stripped:
         yield (
-            f"read by {reading.unit}, line ends {_PAST[reading.line_ends]}: tokenizers get "
-            f"{content.bytes:,} of the {reading.bytes_in_files:,} bytes in the files"
+            f"read by {reading.unit}, line ends stripped: tokenizers get {taken.bytes:,} of the "
+            f"{taken.bytes + taken.stripped:,} bytes of the rows taken"
         )
-
-
-_PAST = {"keep": "kept", "strip": "stripped"}
+    for remark, n in sorted(tally.remarks.items()):
+        yield f"{plural(n, 'row')} {remark}"
+    if taken.nul_documents:
+        yield (
+            f"{plural(taken.nul_documents, 'document')} with "
+            f"{plural(taken.nul_characters, 'NUL character')} (U+0000); some tokenizers cut text there"
+        )

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tokbench.bench.errors import CorpusError
 from tokbench.bench.model import IntArray, Kind
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file's layout; a change of it makes all slices be built again."""
 
 METADATA_KEY = b"tokbench"
@@ -45,6 +45,8 @@ class SliceMeta:
     pivot: str | None
     missing_ids: str
     """Rule of a parallel corpus for ids that some language lacks: refuse or intersect."""
+    matched_by: str
+    """What tells which documents of two languages belong together: id, row number, line number."""
     sha256: str
     """Over ids and texts in order, each behind its length in bytes."""
     columns_sha256: str
@@ -73,6 +75,8 @@ class SliceMeta:
     """Size of the files read, where they are plain text."""
     sources: Sequence[Mapping[str, Any]]
     notes: Sequence[str]
+    alignment: Mapping[str, Any] | None = None
+    """How well lengths go with the pivot's, in a run; see `tokbench.bench.corpus.alignment`."""
     format: int = FORMAT
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,7 +19,9 @@ import numpy as np
 
 from tokbench.bench.cache import cache_folder
 from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus import read_files, read_hub, segment, slice_build
+from tokbench.bench.corpus.file_state import KnownFile, check_unchanged
 from tokbench.bench.corpus.slice_build import NoWatch, Watch
 from tokbench.bench.corpus.slice_file import (
     FORMAT,
@@ -50,29 +52,45 @@ def materialise(
     language_key: str,
     folder: Path,
     *,
+    limits: Limits | None = None,
     watch: Watch | None = None,
 ) -> Slice:
     """Return the slice of one language of a corpus entry, built where it is missing or damaged.
 
-    Relative paths start from `folder`; `watch` counts the time of word spans under ``words``.
+    Relative paths start from `folder`; reading keeps to `limits`, by default those of a config
+    without any; `watch` counts the time of word spans under ``words``.
     Raises `CorpusError` that names corpus and language.
     """
     with _named(name, language_key):
-        target = _target(name, entry, language_key, folder)
+        files = _local_files(entry, language_key, folder)
+        target = _target(name, entry, language_key, files)
         if (found := _find(target)) is not None:
             return found
+        order = slice_build.Order(
+            name=name,
+            entry=entry,
+            key=language_key,
+            folder=folder,
+            limits=limits or Limits(),
+            target=target,
+        )
+
+        def check() -> None:
+            check_unchanged(files, _local_files(entry, language_key, folder))
+
         with _writing(target.parent):
-            return slice_build.build(name, entry, language_key, folder, target, watch or NoWatch())
+            return slice_build.build(order, check, watch or NoWatch())
 
 
 def stored(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Slice | None:
     """Return the slice of one language if it is there and undamaged; see `materialise`."""
     with _named(name, language_key):
-        return _find(_target(name, entry, language_key, folder))
+        files = _local_files(entry, language_key, folder)
+        return _find(_target(name, entry, language_key, files))
 
 
-def _target(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Path:
-    return slices_folder() / f"{_file_name(name, entry, language_key, folder)}.arrow"
+def _target(name: str, entry: AnyCorpus, language_key: str, files: Sequence[KnownFile]) -> Path:
+    return slices_folder() / f"{_file_name(name, entry, language_key, files)}.arrow"
 
 
 def slices_folder() -> Path:
@@ -114,14 +132,14 @@ def _find(path: Path) -> Slice | None:
         return None  # missing, cut short or overwritten: built again all the same
 
 
-def _file_name(name: str, entry: Any, key: str, folder: Path) -> str:
+def _file_name(name: str, entry: Any, key: str, files: Sequence[KnownFile]) -> str:
     """Return a name that differs whenever the content may: readable first, then the hash."""
     asked = {
         "format": FORMAT,
         "corpus": name,
         "entry": canonical(entry, key),
         "language": [entry.resolved()[key].tag, entry.resolved()[key].script],
-        "files": _local_files(entry, key, folder),
+        "files": [(file.name, file.sha256) for file in files],
         "versions": _versions(entry),
     }
     text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
@@ -129,11 +147,11 @@ def _file_name(name: str, entry: Any, key: str, folder: Path) -> str:
     return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def _local_files(entry: Any, key: str, folder: Path) -> list[tuple[str, str]]:
+def _local_files(entry: AnyCorpus, key: str, folder: Path) -> list[KnownFile]:
+    """Return what the local files that may be read are known by now; see `KnownFile`."""
     if isinstance(entry, HuggingFaceCorpus):
-        return read_hub.local_sha256(entry, key, folder)
-    files = read_files.source_files(entry, key, folder)
-    return [(file.part, read_files.file_sha256(file.path)) for file in files]
+        return read_hub.known_files(entry, key, folder)
+    return read_files.known_files(entry, key, folder)
 
 
 def _versions(entry: Corpus) -> dict[str, str]:

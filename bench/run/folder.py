@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ Rerun = Literal["missing", "failed", "all"]
 """What is counted again in the last run of a plan: nothing that is there, failures, or all."""
 
 LOCK = ".lock"
+
+PLAN_BYTES = 10**5
+"""Size above which a plan.json is not one of ours."""
 
 
 @contextmanager
@@ -55,7 +59,8 @@ def open_folder(
 def _numbers(output: Path, name: str) -> list[int]:
     prefix = f"{name}-"
     found = (path.name[len(prefix) :] for path in output.glob(f"{prefix}*"))
-    return sorted(int(number) for number in found if number.isdigit())
+    # digits of other scripts are digits too, and so is a number that no folder of ours reaches
+    return sorted(int(number) for number in found if re.fullmatch(r"[0-9]{1,9}", number))
 
 
 def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None:
@@ -71,9 +76,12 @@ def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None
 
 def _facts(folder: Path) -> dict[str, Any]:
     """Return what a run folder says of its plan; nothing where that cannot be read."""
+    path = folder / "plan.json"
     try:
-        facts = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        if not path.is_file() or path.stat().st_size > PLAN_BYTES:
+            return {}
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
 

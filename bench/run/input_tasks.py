@@ -100,7 +100,7 @@ def read_slice(task: SliceTask) -> Prepared:
     be_patient(task.limits.hub_seconds)
     try:
         found: Slice | None = materialise(
-            task.name, task.entry, task.language, task.folder, watch=watch
+            task.name, task.entry, task.language, task.folder, limits=task.limits, watch=watch
         )
         reason = None
     except TokbenchError as exc:

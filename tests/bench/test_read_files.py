@@ -37,7 +37,7 @@ def test_c4_by_line_without_line_ends(make, cases_folder) -> None:
     assert one.meta.rows_skipped == {"empty line": 1}
     assert (one.meta.unit, one.meta.line_ends) == ("line", "strip")
     assert (one.meta.bytes, one.meta.bytes_in_files) == (33, 41)
-    assert "33 of the 41 bytes" in one.meta.notes[0]
+    assert "33 of the 39 bytes of the rows taken" in one.meta.notes[0]
 
 
 def test_c4_by_line_with_line_ends_loses_no_byte(make, cases_folder) -> None:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.corpus.read_hub import _explain, _revision
+from tokbench.bench.corpus.hub_words import explain
+from tokbench.bench.corpus.read_hub import _revision
 from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.errors import CorpusError
 
@@ -163,7 +164,7 @@ def test_an_unreachable_hub_is_called_so(make) -> None:
 )  # fmt: skip
 def test_what_datasets_says_about_access_is_told_apart(entry, tmp_path, said, told) -> None:
     corpus = entry(source=HUB, path="a/b", language="en", revision="r")
-    assert told in _explain(FileNotFoundError(said), corpus, "en", tmp_path)
+    assert told in explain(FileNotFoundError(said), corpus, "en", tmp_path)
 
 
 def test_the_resolved_revision_is_read_from_the_files_addresses() -> None:

@@ -1,0 +1,193 @@
+"""Opening files: unpacked, counted, and refused by name where they are not what they look like.
+
+A pointer of Git LFS, an HTML page in place of a download, UTF-16 without a mark: each would be
+read as some text or other, so the first bytes are looked at before anything is believed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import PurePosixPath
+from typing import IO, Any, cast
+
+from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.find_files import SourceFile
+from tokbench.bench.errors import CorpusError
+
+MARK = "\ufeff"
+"""The byte order mark. It is dropped at the start of a file and content everywhere else."""
+
+HEAD_BYTES = 4096
+
+_BLOCK = 2**20
+_PACKED = {
+    b"\x1f\x8b": "gzip (.gz)",
+    b"BZh": "bzip2 (.bz2)",
+    b"\xfd7zXZ\x00": "xz (.xz)",
+    b"\x28\xb5\x2f\xfd": "Zstandard (.zst)",
+    b"PK\x03\x04": "ZIP (.zip)",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip (.7z)",
+    b"Rar!": "RAR (.rar)",
+}
+_OTHER = {b"PAR1": "Parquet; use `format: parquet`", b"%PDF": "PDF; convert it to text"}
+
+
+@contextmanager
+def opened(file: SourceFile, budget: Budget, *, markup: bool) -> Iterator[IO[bytes]]:
+    """Give the unpacked bytes of a file; errors of unpacking become a `CorpusError`.
+
+    `markup` says that an HTML page is content here and no mistake.
+    """
+    with unpacking(file), ExitStack() as stack:
+        raw = stack.enter_context(file.path.open("rb"))
+        refuse_pointer(raw.read(HEAD_BYTES), file.part)
+        size = raw.seek(0, io.SEEK_END)
+        raw.seek(0)
+        plain = file.packing is None
+        inner = raw if plain else stack.enter_context(_unpacked(raw, file))
+        counted = _Counted(inner, budget, file.part, size, packed=not plain)
+        stream = stack.enter_context(io.BufferedReader(counted, _BLOCK))
+        refuse_impostor(stream.peek(HEAD_BYTES)[:HEAD_BYTES], file.part, markup=markup)
+        yield cast(IO[bytes], stream)
+
+
+@contextmanager
+def unpacking(file: SourceFile) -> Iterator[None]:
+    """Turn what the libraries say of a damaged file into a `CorpusError`."""
+    try:
+        yield
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, EOFError) as exc:
+        raise CorpusError(f"{file.part} is not a whole {file.packing} file: {exc}") from exc
+    except (RuntimeError, NotImplementedError) as exc:  # what zipfile says of passwords and methods
+        if file.packing != "zip":
+            raise
+        raise CorpusError(f"{file.part} cannot be unpacked: {exc}; unpack it yourself") from exc
+    except OSError as exc:
+        if file.packing is not None and exc.errno is None:  # so do bz2 and Zstandard complain
+            raise CorpusError(f"{file.part} is not a whole {file.packing} file: {exc}") from exc
+        raise CorpusError(f"cannot read {file.part}: {exc.strerror or exc}") from exc
+
+
+@contextmanager
+def _unpacked(raw: IO[bytes], file: SourceFile) -> Iterator[Any]:
+    if file.packing == "gzip":
+        with gzip.GzipFile(fileobj=raw) as inner:
+            yield inner
+    elif file.packing == "bz2":
+        with bz2.BZ2File(raw) as inner_bz2:
+            yield inner_bz2
+    elif file.packing == "xz":
+        with lzma.LZMAFile(raw) as inner_xz:
+            yield inner_xz
+    elif file.packing == "zstd":
+        import pyarrow as pa
+
+        yield pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    else:
+        with zipfile.ZipFile(raw) as archive:
+            yield archive.open(_member(archive, file.part))
+
+
+def format_suffix(file: SourceFile) -> str:
+    """Return the suffix that tells the format; in a ZIP file without one it is its member's."""
+    if file.suffix or file.packing != "zip":
+        return file.suffix
+    with unpacking(file), zipfile.ZipFile(file.path) as archive:
+        return PurePosixPath(_member(archive, file.part)).suffix.lower()
+
+
+def _member(archive: zipfile.ZipFile, part: str) -> str:
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    names = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise CorpusError(
+            f"{part} holds {len(names):,} files and can be read only if it holds one; unpack it"
+        )
+    return names[0]
+
+
+class _Counted(io.RawIOBase):
+    """Bytes that are counted as they are read; of a plain file no more than it had at first."""
+
+    def __init__(self, inner: Any, budget: Budget, part: str, size: int, *, packed: bool) -> None:
+        self._inner = inner
+        self._budget = budget
+        self._part = part
+        self._size = size
+        self._packed = packed
+        self._done = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes into a buffer; return how many."""
+        wanted = len(buffer) if self._packed else min(len(buffer), self._size - self._done)
+        data = self._inner.read(wanted) if wanted else b""
+        self._done += len(data)
+        self._budget.spend(len(data), self._part)
+        if self._packed:
+            self._budget.unpack(self._done, self._size, self._part)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def refuse_pointer(head: bytes, part: str) -> None:
+    """Raise `CorpusError` where a file is a pointer to what was not fetched."""
+    if head.startswith((b"version https://git-lfs.github.com/", b"version https://hawser.")):
+        raise CorpusError(
+            f"{part} is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
+        )
+    if b"annex/objects/" in head[:200] and head.startswith((b"/annex/", b"../", b".git/")):
+        raise CorpusError(
+            f"{part} is a git-annex pointer, not the file itself; fetch it with `git annex get`"
+        )
+
+
+def refuse_impostor(head: bytes, part: str, *, markup: bool) -> None:
+    """Raise `CorpusError` where the first bytes of what should be text are something else."""
+    refuse_pointer(head, part)
+    for start, name in _PACKED.items():
+        if head.startswith(start):
+            raise CorpusError(f"{part} is packed with {name}; give it that suffix, or unpack it")
+    for start, name in _OTHER.items():
+        if head.startswith(start):
+            raise CorpusError(f"{part} is {name}")
+    if not markup and is_html(head):
+        raise CorpusError(
+            f"{part} is an HTML page; download the file itself, or extract its text; to measure "
+            "markup use `kind: code`"
+        )
+    if _is_wide(head):
+        raise CorpusError(
+            f"{part} looks like UTF-16 or UTF-32 without a byte order mark; convert it to UTF-8"
+        )
+
+
+def is_html(head: bytes) -> bool:
+    """Whether a file begins like an HTML page.
+
+    >>> is_html(b"\\xef\\xbb\\xbf <!DOCTYPE html><html>"), is_html(b"<htmlish>")
+    (True, False)
+    """
+    return re.match(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html)[\s>]", head, re.I) is not None
+
+
+def _is_wide(head: bytes) -> bool:
+    """Whether every second byte is the upper half of a 16-bit code unit, and so a control code."""
+    if len(head) < 4 or head.startswith((b"\xff\xfe", b"\xfe\xff")):  # a mark has its own message
+        return False
+    controls = [byte < 0x20 for byte in head]
+    shares = sorted(sum(half) / len(half) for half in (controls[::2], controls[1::2]))
+    rare = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head) / len(head)
+    nul = head.count(0) / len(head)
+    return (shares[1] >= 0.5 and shares[0] <= 0.2 and rare >= 0.02) or (0.6 <= nul < 1)
