@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tokbench.bench.errors import PluginError
+from tokbench.bench.errors import PluginError, UsageError
 from tokbench.bench.model import MetricSpec, Tokenizer
 from tokbench.bench.paths import looking_at, user_path
 
@@ -129,7 +129,7 @@ class NestedTrainer(MergeTrainer):
     One training then serves a whole curve of sizes.
     """
 
-    vocab_size: int = Field(gt=0)
+    vocab_size: int = Field(gt=0, description="Entries to reach.")
 
     def train_curve(
         self, texts: Iterable[str], folders: Mapping[int, Path], *, trace: Trace | None = None
@@ -160,10 +160,13 @@ class SuitePlugin(Plugin):
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
 
 
-P = TypeVar("P", bound=Plugin)
+class ReportOptions(Plugin):
+    """Options of one kind of report; what a report renders is known above the config."""
 
-REPORTS = "tokbench.reports"
-"""The entry points of reports; what they are is known above the config that names them."""
+    group = "tokbench.reports"
+
+
+P = TypeVar("P", bound=Plugin)
 
 
 def names(kind: type[Plugin] | str) -> list[str]:
@@ -213,6 +216,17 @@ def find(kind: type[P], name: str) -> type[P]:
             f"its entry point must name a subclass of tokbench.plugins.{kind.__name__}"
         )
     return plugin
+
+
+def without_options(kind: type[P], name: str) -> P:
+    """Import a plug-in and make it with its defaults; `UsageError` where it requires options."""
+    model = find(kind, name)
+    if required := [key for key, field in model.model_fields.items() if field.is_required()]:
+        raise UsageError(
+            f"{name} requires options: {', '.join(required)}; write them into a YAML file and name "
+            "it with --options FILE, or give them in the config"
+        )
+    return model()
 
 
 _OLD_NAMES = ("bench", "suites", "tokenizers_impl", "reports")

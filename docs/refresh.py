@@ -1,7 +1,7 @@
 """Write the parts of the documentation that come from the code: `make docs`, `make readme`.
 
-Generated: the metrics in `docs/glossary.md`, a page for each in `docs/metrics`, the commands in
-`docs/cli.md`, the schema of configs, and (from a run) the output of `quick` in `README.md` and,
+Generated: the metrics in `docs/metrics.md`, the commands in `docs/cli.md`, the keys in
+`docs/config.md`, the schema of configs, and (from a run) the output of `quick` in `README.md` and,
 from a data folder, `docs/claims.md` (`make claims DATA=folder`). Tests compare the files with what
 this gives. Everything else in the pages is written by hand.
 """
@@ -22,25 +22,27 @@ from typing import Any
 import click
 
 from tokbench.bench.cli import main
-from tokbench.bench.commands import metric_pages
-from tokbench.bench.commands.listing import config_schema, entries
+from tokbench.bench.commands import metric_page
+from tokbench.bench.commands.key_tables import tables
+from tokbench.bench.commands.listing import config_schema
 from tokbench.bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent
-METRICS = REPOSITORY / "docs" / "metrics"
 SCHEMA = REPOSITORY / "configs" / "schema" / "tokbench.schema.json"
-DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "no direction"}
 
 
 def pages() -> dict[Path, str]:
     """Return each generated file, or page with generated parts, as it should be."""
-    glossary, commands = REPOSITORY / "docs" / "glossary.md", REPOSITORY / "docs" / "cli.md"
-    return {
-        glossary: replaced(glossary.read_text(encoding="utf-8"), "metrics", metrics()),
-        commands: replaced(commands.read_text(encoding="utf-8"), "commands", command_tables()),
-        SCHEMA: schema(),
-        **{METRICS / name: text for name, text in metric_pages.pages().items()},
-    }
+    parts = {"commands": command_tables(), "metrics": metric_page.metrics(), **tables()}
+    found = {SCHEMA: schema()}
+    for path in sorted((REPOSITORY / "docs").rglob("*.md")):
+        page = text = path.read_text(encoding="utf-8")
+        for part in re.findall(r"<!-- generated: (.+?) -->", page):
+            if part in parts:
+                text = replaced(text, part, parts[part])
+        if text != page or "<!-- generated: " in page:
+            found[path] = text
+    return found
 
 
 def replaced(page: str, part: str, text: str) -> str:
@@ -66,17 +68,6 @@ def schema() -> str:
 def pydantic_minor() -> str:
     """Return the installed version of pydantic without its last part, such as ``2.11``."""
     return ".".join(version("pydantic").split(".")[:2])
-
-
-def metrics() -> str:
-    """Return one list entry for each metric, by suite."""
-    blocks: dict[str, list[str]] = {}
-    for metric in entries("metrics"):
-        facts = f"{metric['unit']}; {DIRECTIONS[metric['direction']]}"
-        facts += "; noisy" if metric["lane"] == "noisy" else ""
-        line = f"- `{metric['name']}` ({facts}): {escape(metric['definition'])}"
-        blocks.setdefault(metric["suite"], []).append(line)
-    return "\n\n".join(f"### Suite {name}\n\n" + "\n".join(lines) for name, lines in blocks.items())
 
 
 def command_tables() -> str:
@@ -182,9 +173,6 @@ def _stale(with_readme: bool, data: Path | None) -> Iterator[tuple[Path, str]]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[sys.argv.index("--claims") + 1]) if "--claims" in sys.argv else None
-    METRICS.mkdir(exist_ok=True)
-    for old in set(METRICS.glob("*.md")) - set(pages()):
-        old.unlink()
     for path, text in _stale("--readme" in sys.argv, folder):
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(REPOSITORY)}: written\n")

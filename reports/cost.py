@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from tokbench.bench.commands import costs
 from tokbench.bench.commands.costs import ModelCost
@@ -19,18 +20,15 @@ Line = dict[str, Any]
 
 
 class Cost(ReportPlugin):
-    """Prices, context, attention and embedding sizes; its options are the user's cost model."""
+    """Prices, context, attention and embedding sizes, by a cost model that the user writes."""
 
-    currency: str | None = None
-    models: Mapping[str, ModelCost] = {}
+    currency: str = Field(description="Currency of the prices.")
+    models: Mapping[str, ModelCost] = Field(
+        min_length=1, description="Models by name, with their prices and sizes."
+    )
 
     def render(self, results: Results) -> Mapping[str, str]:
-        """Return `cost.md` and `cost.json`; `UsageError` where there is no model to apply."""
-        if not self.models or self.currency is None:
-            raise UsageError(
-                "the cost report needs a cost model: --options FILE with currency and models "
-                "(tokbench knows no prices)"
-            )
+        """Return `cost.md` and `cost.json`; `UsageError` for a model of another tokenizer."""
         view = view_of(results)
         for name, model in self.models.items():
             if model.tokenizer not in view.tokenizers:

@@ -28,8 +28,9 @@ Width = Annotated[int, Field(gt=0)]
 class Sweep(ReportPlugin):
     """Bytes per token and parameters against the vocabulary size, for every sweep of a run."""
 
-    widths: tuple[Width, ...] = (1024, 4096)
-    """Widths of the embedding that parameters are shown for."""
+    widths: tuple[Width, ...] = Field(
+        (1024, 4096), description="Widths of the embedding that parameters are shown for."
+    )
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `sweep.md` and `sweep.json`; `UsageError` where the run has no sweep."""

@@ -43,8 +43,10 @@ def report(
         history = plugins.find(HistoryPlugin, name)()
         _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
         return
-    kind = plugins.find(ReportPlugin, name)
-    plugin = kind() if options is None else load_options(options, kind)
+    if options is None:
+        plugin = plugins.without_options(ReportPlugin, name)
+    else:
+        plugin = load_options(options, plugins.find(ReportPlugin, name))
     for file, text in plugin.render(load_results(runs[0])).items():
         write_whole(runs[0] / file, text)
         result(str(runs[0] / file))

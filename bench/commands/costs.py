@@ -75,19 +75,25 @@ Positive = Annotated[int, Field(gt=0)]
 class ModelCost(Plugin):
     """What one language model asks for its tokens; what is left out is not computed."""
 
-    tokenizer: str
-    input_per_million: NotNegative | None = None
-    output_per_million: NotNegative | None = None
-    context: Positive | None = None
-    width: Positive | None = None
-    tied_embeddings: bool = False
+    tokenizer: str = Field(description="Key of the model's tokenizer in the run.")
+    input_per_million: NotNegative | None = Field(
+        None, description="Price of a million input tokens."
+    )
+    output_per_million: NotNegative | None = Field(
+        None, description="Price of a million output tokens."
+    )
+    context: Positive | None = Field(None, description="Context length in tokens.")
+    width: Positive | None = Field(None, description="Width of the embedding.")
+    tied_embeddings: bool = Field(
+        False, description="Whether the output layer shares the embedding's parameters."
+    )
 
 
 class CostModel(Plugin):
     """Prices and sizes of models, written by the user."""
 
-    currency: str
-    models: Mapping[str, ModelCost] = Field(min_length=1)
+    currency: str = Field(description="Currency of the prices.")
+    models: Mapping[str, ModelCost] = Field(min_length=1, description="Models by name.")
 
 
 def price(tokens: int, per_million: float | None) -> float | None:

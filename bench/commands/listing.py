@@ -113,21 +113,26 @@ def config_schema() -> dict[str, Any]:
     schema["properties"]["tokenizers"]["additionalProperties"] = {
         "anyOf": [*_tokenizer_schemas(schema), _train_schema(schema)]
     }
-    schema["properties"]["suites"] = {
+    schema["properties"]["suites"] |= _by_name(plugins.SuitePlugin, schema)
+    schema["properties"]["reports"] |= _by_name(plugins.ReportOptions, schema)
+    return schema
+
+
+def _by_name(kind: type[Plugin], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of plug-ins as a list of names, or as a map from name to options."""
+    found = _options(kind, schema)
+    bare = [name for name, options in found.items() if not options.get("required")]
+    by_name: dict[str, Any] = {}
+    for name, options in found.items():
+        what = options.pop("description")
+        shapes = [options, {"type": "null"}] if name in bare else [options]
+        by_name[name] = {"description": what, "anyOf": shapes}
+    return {
         "anyOf": [
-            {"type": "array", "items": {"enum": plugins.names(plugins.SuitePlugin)}},
-            {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    name: {"anyOf": [options, {"type": "null"}]}
-                    for name, options in _options(plugins.SuitePlugin, schema).items()
-                },
-            },
+            {"type": "array", "items": {"enum": bare}},
+            {"type": "object", "additionalProperties": False, "properties": by_name},
         ]
     }
-    schema["properties"]["reports"]["items"] = {"enum": plugins.names(plugins.REPORTS)}
-    return schema
 
 
 def _options(kind: type[Plugin], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -143,29 +148,45 @@ def _options(kind: type[Plugin], schema: dict[str, Any]) -> dict[str, dict[str, 
 def _tokenizer_schemas(schema: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for name, options in _options(plugins.TokenizerPlugin, schema).items():
-        options["properties"] = {"type": {"const": name}, **options.get("properties", {})}
+        options["properties"] = {
+            "type": _named(name, "Kind of tokenizer."),
+            **options.get("properties", {}),
+        }
         options["required"] = ["type", *options.get("required", [])]
         found.append(options)
     return found
 
 
+def _named(name: str, description: str) -> dict[str, Any]:
+    return {"const": name, "description": description}
+
+
 def _train_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    from tokbench.bench.config.schema import TrainEntry
+
+    common = TrainEntry.model_json_schema()["properties"]
+    del common["options"]
     blocks = []
     for name, options in _options(plugins.TrainerPlugin, schema).items():
         options["properties"] = {
-            "trainer": {"const": name},
-            "corpus": {"type": "string"},
-            "languages": {"type": "array", "items": {"type": "string"}},
+            **common,
+            "trainer": _named(name, common["trainer"]["description"]),
             **options.get("properties", {}),
         }
         if (size := options["properties"].get("vocab_size")) is not None:
             sweep = {"type": "array", "items": size, "minItems": 1, "uniqueItems": True}
-            options["properties"]["vocab_size"] = {"anyOf": [size, sweep]}
+            what = size.pop("description", "")
+            options["properties"]["vocab_size"] = {"description": what, "anyOf": [size, sweep]}
         options["required"] = ["trainer", "corpus", *options.get("required", [])]
         blocks.append(options)
     return {
         "type": "object",
         "additionalProperties": False,
         "required": ["train"],
-        "properties": {"train": {"anyOf": blocks}},
+        "properties": {
+            "train": {
+                "description": "Train the tokenizer on a corpus of this config before it is measured.",
+                "anyOf": blocks,
+            }
+        },
     }

@@ -7,11 +7,12 @@ rules for which rows become documents. Reading is elsewhere; nothing here opens 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
+    ByteSize,
     ConfigDict,
     Discriminator,
     Field,
@@ -47,20 +48,30 @@ class _Entry(BaseModel):
 class LanguageOptions(_Entry):
     """What differs between the languages of one corpus."""
 
-    config: Text | None = Field(None, description="name of the data set's config")
-    file: Text | None = Field(None, description="path or glob of this language's files")
+    config: Text | None = Field(
+        None,
+        description="Config of the data set (source `huggingface`). Plain text is short for it.",
+    )
+    file: Text | None = Field(
+        None, description="Path or glob (source `files`). Plain text is short for it."
+    )
     text: Text | None = Field(None, description="Column that holds this language's text.")
-    tag: Text | None = Field(None, description="BCP-47 tag, where the key is no language code")
+    tag: Text | None = Field(None, description="BCP-47 tag, where the key is not a language code.")
     where: dict[Text, Text] | None = Field(
-        None, description="rows of this language: values by column, beside those of the corpus"
+        None,
+        description="Rows of this language: values by column, in addition to those of the corpus.",
     )
 
 
 class Limit(_Entry):
     """How much of a corpus to take, in whole documents."""
 
-    rows: PositiveInt | None = None
-    bytes: PositiveInt | None = Field(None, description="UTF-8 bytes of text, never exceeded")
+    rows: PositiveInt | None = Field(None, description="Number of rows.")
+    bytes: ByteSize | None = Field(
+        None,
+        gt=0,
+        description="UTF-8 bytes of text, never exceeded; a number or text such as `10 MB`.",
+    )
 
 
 class Reservoir(_Entry):
@@ -70,16 +81,16 @@ class Reservoir(_Entry):
     parallel corpus keep the same ids.
     """
 
-    method: Literal["reservoir"]
-    seed: int = Field(0, ge=0, lt=2**64)
+    method: Literal["reservoir"] = Field(description="The sampling rule.")
+    seed: int = Field(0, ge=0, lt=2**64, description="Seed of the hash that orders the ids.")
 
 
 class Join(_Entry):
     """Rows made into one document per language, with these texts between them."""
 
-    rows: Text = Field(description="between two rows of one split or file")
-    end_of_split: Text = Field("", description="after the last row of each split or file")
-    splits: Text = Field("", description="between two splits or files")
+    rows: Text = Field(description="Text between two rows of one split or file.")
+    end_of_split: Text = Field("", description="Text after the last row of each split or file.")
+    splits: Text = Field("", description="Text between two splits or files.")
 
 
 def _spell_out_languages(value: object) -> object:
@@ -106,14 +117,13 @@ _LANGUAGES_SCHEMA = {
                     {
                         "type": "object",
                         "properties": {
-                            **{
-                                name: {"type": "string"}
-                                for name in ("config", "file", "text", "tag")
-                            },
-                            "where": {
-                                "type": "object",
-                                "additionalProperties": {"type": "string"},
-                            },
+                            name: {"description": field.description}
+                            | (
+                                {"type": "object", "additionalProperties": {"type": "string"}}
+                                if name == "where"
+                                else {"type": "string"}
+                            )
+                            for name, field in LanguageOptions.model_fields.items()
                         },
                         "additionalProperties": False,
                     },
@@ -141,33 +151,62 @@ def _spell_out_sample(value: object) -> object:
 class Corpus(_Entry):
     """What every source has in common."""
 
-    kind: Kind = Field("natural", description="natural language, or code")
-    language: Text | None = Field(None, description="key of the only language")
+    kind: Kind = Field("natural", description="`natural` language or `code`.")
+    language: Text | None = Field(None, description="Key of the only language.")
     languages: Annotated[
         dict[str, LanguageOptions] | None,
         BeforeValidator(_spell_out_languages),
         WithJsonSchema(_LANGUAGES_SCHEMA),
-    ] = Field(None, description="list of keys, or a map from key to config, file or options")
-    parallel: bool = Field(False, description="the same id is the same text in every language")
-    pivot: Text | None = Field(None, description="language that premiums are relative to")
-    missing_ids: Literal["refuse", "intersect"] = Field(
-        "refuse", description="what to do where languages of a parallel corpus lack ids"
+    ] = Field(
+        None,
+        description="Several languages: a list of keys, or a map from key to config name, file or "
+        "options.",
     )
-    limit: Limit | None = None
+    parallel: bool = Field(
+        False, description="The same id is the same text in every language. Needed for premiums."
+    )
+    pivot: Text | None = Field(
+        None, description="Language that premiums are relative to. Required when parallel."
+    )
+    missing_ids: Literal["refuse", "intersect"] = Field(
+        "refuse",
+        description="Where languages of a parallel corpus have different ids: `refuse` the premium, "
+        "or `intersect` the ids.",
+    )
+    limit: Limit | None = Field(
+        None,
+        description="How much to take: `{rows: N}`, `{bytes: N}` or both. Whole documents, never "
+        "more than the limit.",
+    )
     sample: Annotated[
         Literal["all", "head"] | Reservoir | None, BeforeValidator(_spell_out_sample)
-    ] = Field(None, description="all; or with a limit: head (the default) or reservoir")
-    join: Join | None = Field(None, description="make the rows one document per language")
+    ] = Field(
+        None,
+        description="`all`; with a limit `head` (the default), `reservoir`, or `{method: reservoir, "
+        "seed: N}`.",
+    )
+    join: Join | None = Field(
+        None,
+        description='Make the rows one document per language: `{rows: " ", end_of_split: "", '
+        'splits: ""}` gives the text between rows, after each split or file, and '
+        "between splits or files.",
+    )
     text: Text = Field(
         "text",
         description="Column that holds the text; may contain `{language}`, and dots that lead into "
         "a structure, such as `translation.{language}`.",
     )
-    id: Text | None = Field(None, description="column that holds the id; else the row number")
-    cluster: Text | None = Field(None, description="column that groups documents for intervals")
-    missing: Literal["skip", "refuse"] = Field("skip", description="rule for cells without a value")
+    id: Text | None = Field(
+        None,
+        description="Column that holds the id; by default the row number, with the split or file "
+        "before it where there are several.",
+    )
+    cluster: Text | None = Field(None, description="Column that groups documents for intervals.")
+    missing: Literal["skip", "refuse"] = Field(
+        "skip", description="Rows without a value: `skip` (and count) or `refuse`."
+    )
     not_text: Literal["skip", "refuse"] = Field(
-        "refuse", description="rule for cells that hold something other than text"
+        "refuse", description="Rows that hold a number or something else: `refuse` or `skip`."
     )
     where: dict[Text, Text] | None = Field(
         None,
@@ -285,17 +324,29 @@ Paths = Annotated[
 class HuggingFaceCorpus(Corpus):
     """A data set read through `datasets`: an id on the Hub, a local folder, or a builder's name."""
 
-    source: Literal["huggingface"]
-    path: Text = Field(description="Hub id, local folder, or one of csv, json, parquet, text")
-    config: Text | None = Field(None, description="config name; may contain {language}")
-    split: Text | None = None
-    splits: tuple[Text, ...] | None = Field(None, description="several splits, in this order")
-    revision: Text | None = Field(None, description="commit, tag or branch of the Hub repository")
-    data_dir: Text | None = None
-    data_files: Paths | dict[Text, Paths] | None = Field(
-        None, description="files, or a map from split to files; may contain {language}"
+    source: Literal["huggingface"] = Field(description="Where the text comes from.")
+    path: Text = Field(
+        description="Hub id, local folder, or one of `csv`, `json`, `parquet`, `text`, `arrow` with "
+        "`data_files`."
     )
-    streaming: bool = Field(True, description="read rows as they come instead of the whole split")
+    config: Text | None = Field(None, description="Config name; may contain `{language}`.")
+    split: Text | None = Field(
+        None, description="The split to read. Optional where there is only one."
+    )
+    splits: tuple[Text, ...] | None = Field(None, description="Several splits, in this order.")
+    revision: Text | None = Field(
+        None,
+        description="Commit, tag or branch of the Hub repository. Pin a commit to keep the text.",
+    )
+    data_dir: Text | None = Field(
+        None, description="Folder inside the data set; may contain `{language}`."
+    )
+    data_files: Paths | dict[Text, Paths] | None = Field(
+        None, description="Files, or a map from split to files; may contain `{language}`."
+    )
+    streaming: bool = Field(
+        True, description="Read rows as they arrive instead of downloading the whole split."
+    )
 
     def wanted_splits(self) -> tuple[str, ...]:
         """Return the splits asked for; none where the config leaves the only one to be found."""
@@ -342,19 +393,26 @@ class HuggingFaceCorpus(Corpus):
 class FilesCorpus(Corpus):
     """Local files: plain text, JSON Lines, CSV or Parquet."""
 
-    source: Literal["files"]
-    path: Paths = Field((), description="path or glob, or several; may contain {language}")
+    source: Literal["files"] = Field(description="Where the text comes from.")
+    path: Paths = Field(
+        (), description="Path or glob, or a list of them; may contain `{language}`."
+    )
     format: Literal["txt", "jsonl", "json", "csv", "parquet"] | None = Field(
-        None, description="by the files' suffix where left out"
+        None,
+        description="`txt`, `jsonl`, `json` (a list of rows), `csv` or `parquet`; by default from the suffix.",
     )
     unit: Literal["line", "paragraph", "document"] = Field(
-        "line", description="what one row of a txt file is"
+        "line",
+        description="What one document of a txt file is: `line`, `paragraph` (separated by blank "
+        "lines) or `document` (the file).",
     )
     line_ends: Literal["keep", "strip"] | None = Field(
-        None, description="of txt rows; strip for lines and paragraphs, keep for documents"
+        None,
+        description="`keep` or `strip` the last line end of txt documents. By default kept for "
+        "documents and stripped for lines and paragraphs.",
     )
     delimiter: Annotated[Text, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="of csv files; a comma, for .tsv a tab"
+        None, description="Delimiter of CSV files; by default a comma, for `.tsv` a tab."
     )
     quote: Text | None = Field(
         None,
@@ -397,9 +455,11 @@ class FilesCorpus(Corpus):
 class BuiltinCorpus(Corpus):
     """Text that comes with tokbench: a sample for first contact and for tests."""
 
-    source: Literal["builtin"]
-    dataset: Literal["sentences", "programs"]
-    id: Text | None = "id"
+    source: Literal["builtin"] = Field(description="Where the text comes from.")
+    dataset: Literal["sentences", "programs"] = Field(
+        description="`sentences` (27 languages) or `programs` (10 programming languages)."
+    )
+    id: Text | None = Field("id", description="Fixed: the column of the bundled ids.")
 
     def options(self) -> Mapping[str, LanguageOptions]:
         """Return the languages asked for, or all that there are."""
@@ -449,6 +509,15 @@ AnyCorpus = HuggingFaceCorpus | FilesCorpus | BuiltinCorpus
 
 CorpusEntry = Annotated[AnyCorpus, Discriminator("source")]
 """One entry below `corpora:` in a config."""
+
+
+def source_of(model: type[Corpus]) -> str:
+    """Return the name of a model's source, as `source:` says it.
+
+    >>> source_of(FilesCorpus)
+    'files'
+    """
+    return str(get_args(model.model_fields["source"].annotation)[0])
 
 
 def corpus_models() -> tuple[type[Corpus], ...]:

@@ -7,7 +7,7 @@ several match a value, a later rule overrides what an earlier one set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -29,17 +29,47 @@ class SpeedLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    bound: float = Field(1.02, gt=1, description="what the interval's low end must exceed to fail")
-    estimate: float = Field(1.05, gt=1, description="what the estimate must exceed to fail")
-    processes: int = Field(3, ge=3, description="fresh processes at first, both sides in each")
-    pairs: int = Field(5, ge=5, description="fresh pairs of processes, where sides have their own")
-    rounds: int = Field(30, ge=6, description="rounds in each process")
-    milliseconds: float = Field(10, gt=0, description="length of a side's part of a round")
-    width: float = Field(
-        0.03, gt=0, description="half of the interval, as a share, that is narrow enough"
+    former: ClassVar[Mapping[str, str]] = {
+        "most": "is now called `max_processes`",
+        "width": "is now called `max_interval`",
+        "pairs": "is now called `process_pairs`",
+    }
+
+    bound: float = Field(
+        1.02,
+        gt=1,
+        description="Fail only if the low end of the interval of candidate ÷ base exceeds this.",
     )
-    most: int = Field(15, ge=5, description="processes or pairs after which nobody can tell")
-    inconclusive: int = Field(0, ge=0, le=255, description="exit code where nobody can tell")
+    estimate: float = Field(
+        1.05, gt=1, description="Fail only if the estimate exceeds this as well."
+    )
+    processes: int = Field(
+        3,
+        ge=3,
+        description="Fresh processes at first, both sides in each; the same number again to "
+        "confirm.",
+    )
+    process_pairs: int = Field(
+        5,
+        ge=5,
+        description="Fresh pairs of processes, where each side has its own environment; the same "
+        "number again to confirm.",
+    )
+    rounds: int = Field(30, ge=6, description="Rounds in each process.")
+    milliseconds: float = Field(
+        10, gt=0, description="Approximate length of one side's part of a round."
+    )
+    max_interval: float = Field(
+        0.03,
+        gt=0,
+        description="Stop when half of the interval, as a share of the estimate, is at most this.",
+    )
+    max_processes: int = Field(
+        15, ge=5, description="Give up (inconclusive) after this many processes or pairs."
+    )
+    inconclusive: int = Field(
+        0, ge=0, le=255, description="Exit code when the result is inconclusive."
+    )
 
 
 class Rule(BaseModel):
@@ -47,23 +77,39 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    metric: Names | None = Field(None, description="name or names of metrics")
-    tokenizer: Names | None = Field(None, description="key or keys of tokenizers")
-    corpus: Names | None = Field(None, description="key or keys of corpora")
-    language: Names | None = Field(None, description="key or keys of languages")
+    metric: Names | None = Field(None, description="Selector: names of metrics.")
+    tokenizer: Names | None = Field(None, description="Selector: keys of tokenizers.")
+    corpus: Names | None = Field(None, description="Selector: keys of corpora.")
+    language: Names | None = Field(
+        None,
+        description="Selector: keys of languages. A value over all languages has no key and matches "
+        "no name.",
+    )
     tolerance: float | None = Field(
-        None, ge=0, lt=1, description="share of the base value that it may move by and stay same"
+        None,
+        ge=0,
+        lt=1,
+        description="Share of the base value that it may move by and count as the same: `0.001` is "
+        "0.1 %.",
     )
     absolute_tolerance: float | None = Field(
-        None, ge=0, description="amount that it may move by and stay same"
+        None,
+        ge=0,
+        description="Amount that it may move by and count as the same, for values that can be 0. "
+        "The larger of both tolerances applies.",
     )
-    direction: Direction | None = Field(None, description="which way is better")
+    direction: Direction | None = Field(
+        None,
+        description="Which way is better: `higher`, `lower` or `none`; by default the metric's own.",
+    )
     allow: Allow | None = Field(
         None,
-        description="changes that pass: nothing; better: a change of a value without direction "
-        "where gated values got better and none worse; anything",
+        description="Changes that pass: `nothing`; `better`, a change of a value without direction "
+        "where gated values got better and none worse; `anything`.",
     )
-    gated: bool | None = Field(None, description="false: shown, decides nothing")
+    gated: bool | None = Field(
+        None, description="`false` shows the value and lets it decide nothing."
+    )
 
     def matches(self, place: Mapping[str, str | None]) -> bool:
         """Tell whether the rule speaks of a value; a value about all languages has none."""
@@ -80,11 +126,18 @@ class Gate(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     baseline: str | None = Field(
-        None, description="baseline file, from the config's folder; for pytest and `compare`"
+        None,
+        description="Baseline file, relative to the config's folder, for `compare --config` and "
+        "`pytest --tokbench-gate`.",
     )
-    rules: tuple[Rule, ...] = ()
-    speed: SpeedLimits = SpeedLimits()
-    """When `tokbench speed` calls a candidate slower."""
+    rules: tuple[Rule, ...] = Field(
+        (),
+        description="What may move. Without rules nothing may. Where several match, a later rule "
+        "overrides an earlier one.",
+    )
+    speed: SpeedLimits = Field(
+        SpeedLimits(), description="When `tokbench speed` calls a candidate slower."
+    )
 
     @field_validator("rules")
     @classmethod

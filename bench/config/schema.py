@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -40,41 +40,74 @@ class _Strict(BaseModel):
 class TrainEntry(_Strict):
     """Train a tokenizer on a corpus of this config before it is measured."""
 
-    trainer: str
-    corpus: str
-    languages: tuple[str, ...] | None = None
-    options: Mapping[str, Any] = {}
+    trainer: str = Field(description="Name of the trainer.")
+    corpus: str = Field(description="Name of a corpus of this config.")
+    languages: tuple[str, ...] | None = Field(
+        None, description="Languages of the corpus to train on; by default all."
+    )
+    options: Mapping[str, Any] = Field({}, description="Options of the trainer.")
 
 
 class RunConfig(_Strict):
     """What one run measures.
 
-    `tokenizers` and `suites` hold the options of plug-ins; `load_config` has validated them.
+    `tokenizers`, `suites` and `reports` hold the options of plug-ins; `load_config` has validated
+    them.
     """
 
-    name: Key
-    description: str = ""
-    seed: int = 0
-    corpora: Mapping[Key, CorpusEntry] = Field(min_length=1)
-    tokenizers: Mapping[Key, Mapping[str, Any]] = Field(min_length=1)
-    suites: Mapping[str, Mapping[str, Any]] = {}
-    reports: tuple[str, ...] = ("markdown",)
-    keep_ids: bool = False
-    lost_limit: float = Field(default=0.1, ge=0, le=1)
-    """Share of lost bytes above which a tokenizer is shown but never ranked."""
-    resamples: int = Field(default=1000, ge=200, le=20_000)
-    """Bootstrap resamples behind every interval."""
-    limits: Limits = Limits()
-    """When a tokenizer, a corpus or a trainer is given up; they decide no number."""
-    special_tokens: Literal["text"] = "text"
-    """Special tokens spelled in a corpus are ordinary text, for every tokenizer alike."""
-    gate: Gate = Gate()
-    """What `compare` and `pytest --tokbench-gate` let move."""
+    former: ClassVar[Mapping[str, str]] = {
+        "special_tokens": "is gone: special tokens spelled in a corpus are always ordinary text; "
+        "a tokenizer may have an option of that name",
+    }
 
-    @field_validator("suites", mode="before")
+    name: Key = Field(
+        description="Name of the run; its folder is `runs/NAME-1` and so on. Letters, digits and "
+        "`._+#-`, at most 80."
+    )
+    description: str = Field("", description="One sentence, shown in the report.")
+    seed: int = Field(
+        0, description="Seed of the bootstrap and of the order in which tokenizers are timed."
+    )
+    corpora: Mapping[Key, CorpusEntry] = Field(min_length=1, description="Corpora by name.")
+    tokenizers: Mapping[Key, Mapping[str, Any]] = Field(
+        min_length=1, description="Tokenizers by name."
+    )
+    suites: Mapping[str, Mapping[str, Any]] = Field(
+        {},
+        description="Suites to compute: a list of names, or a map from name to options. By default "
+        "efficiency, multilingual, information and fidelity.",
+    )
+    reports: Mapping[str, Mapping[str, Any]] = Field(
+        {"markdown": {}},
+        description="Reports to write into the run folder: a list of names, or a map from name to "
+        "options.",
+    )
+    keep_ids: bool = Field(
+        False,
+        description="Store the ids of every document in `documents/`, and the bytes of every id in "
+        "`vocabulary/`, so that `compare` can say why sizes moved. Large.",
+    )
+    lost_limit: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="Share of lost bytes above which a tokenizer is shown but not ranked.",
+    )
+    resamples: int = Field(
+        1000,
+        ge=200,
+        le=20_000,
+        description="Bootstrap resamples behind every interval, 200 to 20,000.",
+    )
+    limits: Limits = Field(
+        Limits(), description="Time and memory that one worker process may take."
+    )
+    gate: Gate = Field(Gate(), description="What `compare` and `pytest --tokbench-gate` let move.")
+
+    @field_validator("suites", "reports", mode="before")
     @classmethod
     def _list_of_names(cls, value: Any) -> Any:
-        """Allow `suites: [efficiency]` beside `suites: {efficiency: {}}`."""
+        """Allow `suites: [efficiency]` beside `suites: {efficiency: {}}`, and so for reports."""
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
             return {name: {} for name in value}
         if isinstance(value, Mapping):
@@ -128,7 +161,8 @@ def load_config(
     run = _run_config(plain, where, problems)
     entries = _tokenizers(_mappings(expanded), origins, where, problems)
     suites = _suites(_mappings(RunConfig._list_of_names(plain.get("suites"))), where, problems)
-    _check_reports(plain.get("reports"), where, problems)
+    reports = _mappings(RunConfig._list_of_names(plain.get("reports")))
+    _check_reports(reports, where, problems)
     if run is not None:
         _check_corpora(run, entries, origins, where, problems)
     if run is None or problems:
@@ -186,8 +220,9 @@ def _advice(item: Any, model: Any, spelled: str | None) -> str:
         tag = str(item["ctx"]["tag"])
         return f"there is no {tag!r}{suggest(tag, map(_tag, corpus_models()))}"
     if kind == "extra_forbidden":
-        known = _fields_near(item["loc"], model)
-        return f"unknown key{suggest(str(item['loc'][-1]), known)}"
+        near, key = _model_near(item["loc"], model), str(item["loc"][-1])
+        former = getattr(near, "former", {})
+        return former.get(key) or f"unknown key{suggest(key, near.model_fields)}"
     if kind == "missing":
         return "is missing"
     if kind in ("corpus", "twice", "sample", "trust_remote_code", "value_error"):
@@ -202,13 +237,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _fields_near(loc: Loc, model: Any) -> list[str]:
-    """Return the keys that are allowed where an unknown one was found."""
+def _model_near(loc: Loc, model: Any) -> Any:
+    """Return the model that an unknown key was meant for."""
     for key in loc[:-1]:
         inside = _models_in(model.model_fields[key].annotation) if key in model.model_fields else []
         tagged = [m for m in _models_in(CorpusEntry) if key == _tag(m)]
         model = next(iter(tagged or inside), model)
-    return list(model.model_fields)
+    return model
 
 
 def _models_in(annotation: Any) -> list[Any]:
@@ -298,7 +333,7 @@ def _suites(
 ) -> dict[str, plugins.SuitePlugin]:
     suites: dict[str, plugins.SuitePlugin] = {}
     for name, options in (chosen or {name: {} for name in DEFAULT_SUITES}).items():
-        loc: Loc = ("suites", name)
+        loc = _place(where, "suites", name)
         try:
             suites[name] = _plugin(plugins.SuitePlugin, name, options, loc, where, at=loc)
         except ConfigError as exc:
@@ -352,9 +387,20 @@ def _check_corpora(
                 problems.append(f"{at}: corpus {entry.corpus} has no language {language!r}{hint}")
 
 
-def _check_reports(reports: Any, where: ConfigFile, problems: list[str]) -> None:
-    known = plugins.names(plugins.REPORTS)
-    for position, name in enumerate(reports if isinstance(reports, list) else ()):
-        if isinstance(name, str) and name not in known:
-            at = where.at(("reports", position))
-            problems.append(f"{at}: there is no {name!r}{suggest(name, known)}")
+def _place(where: ConfigFile, section: str, name: str) -> Loc:
+    """Return where a name stands in a section that is a list of names or a map by name."""
+    listed = where.document.get(section)
+    inside = isinstance(listed, list) and name in listed
+    return (section, listed.index(name) if inside else name)
+
+
+def _check_reports(
+    chosen: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
+) -> None:
+    """Name each report that cannot be written: unknown, or with options that are wrong or missing."""
+    for name, options in chosen.items():
+        loc = _place(where, "reports", name)
+        try:
+            _plugin(plugins.ReportOptions, name, options, loc, where, at=loc)
+        except ConfigError as exc:
+            problems.append(str(exc))

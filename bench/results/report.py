@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tokbench.bench import plugins
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import what_failed
 from tokbench.bench.files import write_whole
-from tokbench.bench.plugins import REPORTS, Plugin
+from tokbench.bench.plugins import Plugin, ReportOptions
 from tokbench.bench.results.run_folder import Results
 
 
-class ReportPlugin(Plugin):
-    """Options of one kind of report."""
-
-    group = REPORTS
+class ReportPlugin(ReportOptions):
+    """One kind of report, with its options."""
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return the text of each file to write, by file name."""
@@ -36,18 +35,20 @@ def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
     """Return the files of the named reports."""
     files: dict[str, str] = {}
     for name in names:
-        files |= plugins.find(ReportPlugin, name)().render(results)
+        files |= plugins.without_options(ReportPlugin, name).render(results)
     return files
 
 
-def write_reports(names: Iterable[str], results: Results, watch: Stopwatch) -> list[str]:
-    """Write each report; one that cannot be made costs itself, and the reason is returned."""
+def write_reports(
+    wanted: Mapping[str, Mapping[str, Any]], results: Results, watch: Stopwatch
+) -> list[str]:
+    """Write each report with its options; one that fails costs itself, and the reason is returned."""
     problems = []
-    for name in names:
+    for name, options in wanted.items():
         try:
             with watch.section("imports"):
                 report = plugins.find(ReportPlugin, name)
-            files = report().render(results)
+            files = report.model_validate(options).render(results)
         except Exception as exc:
             problems.append(f"report {name}: {what_failed(exc)}")
             continue

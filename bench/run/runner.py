@@ -118,8 +118,8 @@ def _report(
     environment = describe(started)
     write_json(folder / "environment.json", environment)  # reports name the machine
     with context.watch.section("reports"):
-        names = context.config.run.reports
-        unwritten = write_reports(names, load_results(folder), context.watch)
+        wanted = context.config.run.reports
+        unwritten = write_reports(wanted, load_results(folder), context.watch)
     environment |= {
         "cpu_seconds": {k: round(v, 4) for k, v in context.watch.stop().items()},
         "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},

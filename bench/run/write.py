@@ -108,7 +108,7 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
         "overrides": [stored_setting(one, config.folder) for one in config.overrides],
         "plan": record.plan.sha256,
         "policy": {
-            "special_tokens": config.run.special_tokens,
+            "special_tokens": "text",
             "lost_limit": config.run.lost_limit,
         },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},

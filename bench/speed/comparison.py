@@ -103,7 +103,7 @@ def compare_pythons(
     with tempfile.TemporaryDirectory(prefix="tokbench-speed-") as folder:
         for name, source in gate.sources.items():
             pair = _TwoPythons(source, pythons, Path(folder))
-            gate.judge(name, pair, gate.limits.pairs)
+            gate.judge(name, pair, gate.limits.process_pairs)
             if pair.versions is not None:
                 versions[name] = dict(zip(("base", "candidate"), pair.versions, strict=True))
     return gate.outcome(str(pythons.base), str(pythons.candidate), {"versions": versions})

@@ -63,7 +63,7 @@ def _settled(
     """Return the ratio of each cell, of as many processes as it takes to tell."""
     processes: dict[str, list[Sequence[float]]] = {cell: [] for cell in cells}
     open_ = list(cells)
-    for number in range(1, limits.most + 1):
+    for number in range(1, limits.max_processes + 1):
         for cell, ratios in measure(open_).items():
             processes[cell].append(ratios)
         if number >= first:
@@ -88,7 +88,7 @@ def _clear(ratio: Ratio, limits: SpeedLimits) -> bool:
 
     An interval that ends below the estimate's limit is clear however wide it is.
     """
-    narrow = ratio.half_width <= limits.width
+    narrow = ratio.half_width <= limits.max_interval
     return _slower(ratio, limits) or narrow or ratio.high <= limits.estimate
 
 
@@ -101,7 +101,7 @@ def _verdict(cell: str, ratio: Ratio, again: Ratio | None, limits: SpeedLimits) 
     elif not _clear(last, limits):
         outcome = "inconclusive"
         reason = (
-            f"the interval is wider than ±{limits.width * 100:g} % after {last.processes} processes: "
+            f"the interval is wider than ±{limits.max_interval * 100:g} % after {last.processes} processes: "
             "run it on a quieter machine, or allow more (gate: speed: most)"
         )
     elif again is not None:

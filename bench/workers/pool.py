@@ -34,7 +34,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
-from tokbench.bench.config.limits import show_bytes
+from pydantic import ByteSize
+
 from tokbench.bench.errors import TokbenchError, named
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.heartbeat import Place
@@ -336,7 +337,8 @@ class _Worker:
                     why = f"said nothing for {allowed:g} s, the limit"
                     return Loss(kind="silent", place=progress.place(), reason=why)
                 if (resident_bytes(self._process.pid) or 0) > task.memory:
-                    why = f"needed more memory than {show_bytes(task.memory)}, the limit"
+                    limit = ByteSize(task.memory).human_readable(decimal=True, separator=" ")
+                    why = f"needed more memory than {limit}, the limit"
                     return Loss(kind="memory", place=progress.place(), reason=why)
         except (EOFError, OSError):
             self._process.join(timeout=10)

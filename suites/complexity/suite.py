@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import ByteSize, Field, field_validator
 
-from tokbench.bench.config.limits import Limits, parse_bytes
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import TokbenchError, UsageError
@@ -75,14 +75,31 @@ class Complexity(ClockSuite):
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (EXPONENT, LONGEST)
 
-    families: tuple[str, ...] = tuple(FAMILIES)
-    shortest: int = Field(default=1000, ge=1, description="lengths halve down to this")
-    longest: int = Field(default=1_000_000, ge=16, description="code points of the longest text")
-    calls: int = Field(default=3, ge=1, le=20, description="calls per length; the fastest counts")
-    fitted: int = Field(default=5, ge=LEAST, le=MOST, description="upper lengths that are fitted")
-    seconds: float = Field(default=20, gt=0, description="limit of one call")
-    memory: Annotated[int, BeforeValidator(parse_bytes)] = Field(
-        default=4 * 10**9, ge=10**8, description="limit of resident memory"
+    families: tuple[str, ...] = Field(tuple(FAMILIES), description="Kinds of text.")
+    shortest: int = Field(
+        1000, ge=1, description="Lengths are `longest` and its halves down to this, in code points."
+    )
+    longest: int = Field(1_000_000, ge=16, description="Code points of the longest text.")
+    calls: int = Field(
+        3,
+        ge=1,
+        le=20,
+        description="Calls per length, on texts that differ by a character; the fastest counts.",
+    )
+    fitted: int = Field(
+        5,
+        ge=LEAST,
+        le=MOST,
+        description="Number of upper lengths that the exponent is fitted to, 4 to 12.",
+    )
+    seconds: float = Field(
+        20, gt=0, description="Seconds for one call before its process is killed."
+    )
+    memory: ByteSize = Field(
+        ByteSize(4 * 10**9),
+        ge=10**8,
+        description="Resident memory before the process is killed, in bytes or as text such as `4 "
+        "GB`.",
     )
 
     @field_validator("families")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from tokbench.bench.count.stats import NO_INTERVAL
 from tokbench.bench.count.suite import CountsSuite
@@ -37,10 +38,12 @@ LONGEST = 16
 class Efficiency(CountsSuite):
     """Bytes, characters and graphemes per token, words and their pieces, ranks and pairs."""
 
-    reference: str | None = None
-    """Tokenizer of this config that normalized_sequence_length divides by."""
-    pairs: bool = True
-    """Whether every pair of tokenizers gets its ratio and interval."""
+    reference: str | None = Field(
+        None, description="Key of the tokenizer that `normalized_sequence_length` divides by."
+    )
+    pairs: bool = Field(
+        True, description="Give `token_ratio` for every pair of tokenizers in every language."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         *(metric for metric, _ in SIZES),

@@ -29,8 +29,9 @@ SUITE = "headroom"
 class Headroom(TokenizerSuite):
     """The fewest tokens possible with the same vocabulary and pre-tokens, on a sample."""
 
-    documents: Annotated[int, Field(gt=0)] = 50
-    """Documents of each slice that are looked at, drawn by the run's seed."""
+    documents: Annotated[int, Field(gt=0)] = Field(
+        50, description="Documents of each slice that are examined, drawn by the run's seed."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (SEGMENTATION_HEADROOM,)
 

@@ -68,13 +68,15 @@ class Pair(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    first: str
-    second: str
-    id_offset: int = Field(default=0, description="ids of second minus ids of first")
-    expected: tuple[str, ...] = ()
-    """Explanations that are no surprise, such as ``nfc``; see `CHANGES` and `OTHER_REASONS`."""
-    expected_documents: tuple[str, ...] = ()
-    """Ids of documents that may differ for any reason."""
+    first: str = Field(description="Key of a tokenizer.")
+    second: str = Field(description="Key of the tokenizer that it is compared with.")
+    id_offset: int = Field(0, description="Ids of `second` minus ids of `first`.")
+    expected: tuple[str, ...] = Field(
+        (), description="Explanations that are expected, such as `nfc`."
+    )
+    expected_documents: tuple[str, ...] = Field(
+        (), description="Ids of documents that may differ for any reason."
+    )
 
     @field_validator("expected")
     @classmethod

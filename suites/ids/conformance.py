@@ -69,11 +69,16 @@ class Engine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reference: str
-    expected: tuple[str, ...] = ("lone_surrogates",)
-    """Explanations of `suites.comparing` that are allowed."""
-    n_ids: int | None = Field(default=None, ge=1)
-    """Highest id + 1 of the engine, where it is known to be another than the reference's."""
+    reference: str = Field(description="Key of the reference.")
+    expected: tuple[str, ...] = Field(
+        ("lone_surrogates",), description="Explanations that are allowed."
+    )
+    n_ids: int | None = Field(
+        None,
+        ge=1,
+        description="Highest id + 1 of the engine, where it is known to differ from the "
+        "reference's.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -96,10 +101,16 @@ class Engine(BaseModel):
 class Conformance(TokenizerSuite):
     """Hold engines against references, on every corpus of the run and on adversarial strings."""
 
-    engines: Mapping[str, Engine] = Field(min_length=1)
-    fuzz: int = Field(default=100, ge=0, le=100_000)
-    longest_run: int = Field(default=20_000, ge=1)
-    code_points: bool = True
+    engines: Mapping[str, Engine] = Field(
+        min_length=1, description="References by engine, such as `{my_engine: o200k_base}`."
+    )
+    fuzz: int = Field(
+        100, ge=0, le=100_000, description="Seeded strings of each category; 0 for none."
+    )
+    longest_run: int = Field(
+        20_000, ge=1, description="Code points of the longest run of one character."
+    )
+    code_points: bool = Field(True, description="Ask about every code point, 9 MB of text.")
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (NONCONFORMING,)
 

@@ -26,8 +26,14 @@ SUITE = "differential"
 class Differential(TokenizerSuite):
     """Compare pairs of tokenizers over every corpus of the run and over seeded hard strings."""
 
-    pairs: tuple[Pair, ...] = Field(min_length=1)
-    fuzz: int = Field(default=100, ge=0, le=100_000)
+    pairs: tuple[Pair, ...] = Field(
+        min_length=1,
+        description="Pairs of tokenizers, such as `[{first: qwen_ranks, second: qwen_json, "
+        "expected: [nfc]}]`.",
+    )
+    fuzz: int = Field(
+        100, ge=0, le=100_000, description="Seeded strings of each category; 0 for none."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (AGREEMENT, UNEXPECTED)
 

@@ -36,12 +36,13 @@ SUITE = "information"
 class Information(CountsSuite):
     """Entropy and efficiency, Zipf's exponent, vocabulary utilization, by language and over all."""
 
-    alpha: Annotated[float, Field(gt=0)] = 2.5
-    """Order of the Rényi entropy."""
-    zipf_ranks: Annotated[int, Field(ge=10)] = 1000
-    """The last frequency rank that the exponent is fitted to."""
-    listed: Annotated[int, Field(ge=0, le=1000)] = 20
-    """How many of the most used and the never used tokens are kept for reports."""
+    alpha: Annotated[float, Field(gt=0)] = Field(2.5, description="Order of the Rényi entropy.")
+    zipf_ranks: Annotated[int, Field(ge=10)] = Field(
+        1000, description="Last frequency rank that `zipf_exponent` is fitted to."
+    )
+    listed: Annotated[int, Field(ge=0, le=1000)] = Field(
+        20, description="Most used and never used tokens kept in findings."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         SHANNON_ENTROPY,

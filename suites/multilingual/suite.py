@@ -38,10 +38,13 @@ SUITE = "multilingual"
 class Multilingual(CountsSuite):
     """Premium and overhead on parallel text, their spread, and what fits into a context."""
 
-    contexts: tuple[Annotated[int, Field(gt=0)], ...] = (8192,)
-    """Context lengths in tokens."""
-    limits: tuple[Annotated[float, Field(gt=0)], ...] = (1.5, 2.0)
-    """Premiums above which languages are counted."""
+    contexts: tuple[Annotated[int, Field(gt=0)], ...] = Field(
+        (8192,),
+        description="Context lengths in tokens, for `context_characters` and `context_words`.",
+    )
+    limits: tuple[Annotated[float, Field(gt=0)], ...] = Field(
+        (1.5, 2.0), description="Premiums above which `languages_above` counts."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         PREMIUM,

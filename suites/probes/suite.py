@@ -41,7 +41,12 @@ class Probes(TokenizerSuite):
     that many bytes are reached; 0 leaves code out.
     """
 
-    code_bytes: int = Field(default=100_000, ge=0)
+    code_bytes: int = Field(
+        100_000,
+        ge=0,
+        description="Bytes of each code slice that are lexed, in whole documents; 0 leaves code "
+        "out.",
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         NUMBER_TOKENS,

@@ -45,10 +45,14 @@ class Vocabularies(TokenizerSuite):
     finding lists; `search` switches the search for entries that encoding does not produce.
     """
 
-    widths: tuple[int, ...] = (768, 4096)
-    examples: int = Field(default=20, ge=1, le=1000)
-    search: bool = True
-    overlap: bool = True
+    widths: tuple[int, ...] = Field(
+        (768, 4096), description="Embedding widths to count parameters for."
+    )
+    examples: int = Field(20, ge=1, le=1000, description="Entries that a finding lists.")
+    search: bool = Field(
+        True, description="Search texts for entries that the corpora did not produce."
+    )
+    overlap: bool = Field(True, description="Compare every two vocabularies.")
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         ENTRIES,

@@ -41,9 +41,19 @@ class Witnesses(TokenizerSuite):
     documents of a cell are decoded as they arrive.
     """
 
-    documents: int | None = Field(default=None, ge=1)
-    fuzz: int = Field(default=100, ge=0, le=100_000)
-    stream: int = Field(default=20, ge=0)
+    documents: int | None = Field(
+        None, ge=1, description="Failing documents of a cell that are classified; by default all."
+    )
+    fuzz: int = Field(
+        100,
+        ge=0,
+        le=100_000,
+        description="Seeded strings of each category (scripts, combining marks, emoji, bidi, "
+        "controls, long runs and others); 0 for none.",
+    )
+    stream: int = Field(
+        20, ge=0, description="Documents of a cell that are decoded as they arrive."
+    )
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (
         FAILURES,

@@ -228,8 +228,33 @@ def test_many_mistakes_are_told_together(fails: Fails) -> None:
         "sede",
         "tokenizers.bytes.type",
         "tokenizers.words.x",
-        "suites.efficency",
+        "suites.0",
         "reports.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "now"),
+    [("most", "max_processes"), ("width", "max_interval"), ("pairs", "process_pairs")],
+)
+def test_a_key_that_was_renamed_is_refused_with_its_new_name(
+    fails: Fails, key: str, now: str
+) -> None:
+    [line] = fails(GOOD + f"gate: {{speed: {{{key}: 9}}}}\n")
+    assert line.endswith(f"gate.speed.{key}: is now called `{now}`")
+
+
+def test_a_report_takes_options_and_without_required_ones_it_is_refused(
+    load: Load, fails: Fails
+) -> None:
+    cost = "{currency: EUR, models: {mine: {tokenizer: bytes, input_per_million: 2}}}"
+    config = load(GOOD + f"reports: {{markdown: , cost: {cost}}}\n")
+    assert config.run.reports["cost"]["currency"] == "EUR"
+    assert config.run.reports["markdown"] == {}
+    lines = fails(GOOD + "reports: [markdown, cost]\n")
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "reports.1.currency: is missing",
+        "reports.1.models: is missing",
     ]
 
 
@@ -365,7 +390,7 @@ def test_set_changes_adds_and_reads_values_as_yaml(load: Load) -> None:
     assert config.run.corpora["prose"].limit.rows == 10  # type: ignore[union-attr]
     assert list(config.suites) == ["throughput"]
     assert list(config.tokenizers) == ["bytes", "chars"]
-    assert config.run.reports == ("summary",)
+    assert list(config.run.reports) == ["summary"]
     assert config.run.description == "no = yes"
 
 

@@ -1,115 +1,74 @@
-"""docs/config.md names every key with its default, and its examples are valid."""
+"""Every key of a config is described, in the schema and on the page, and examples are valid."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
-from pages import PAGES, REPOSITORY, blocks, names_in, sections, table
+from pages import PAGES, REPOSITORY, blocks
 from tokbench.bench import plugins
-from tokbench.bench.config.corpora import Corpus, LanguageOptions, corpus_models
-from tokbench.bench.config.gate import Gate, Rule, SpeedLimits
-from tokbench.bench.config.limits import Limits
-from tokbench.bench.config.schema import RunConfig, TrainEntry, load_config
+from tokbench.bench.commands.key_tables import tables
+from tokbench.bench.commands.listing import config_schema
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.results.report import ReportPlugin
 
-PAGE = "docs/config.md"
+TELLS_APART = {"type", "trainer", "source", "method"}
+"""Keys that have one legal value in each shape because they tell the shapes apart."""
 
-
-def shown(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    default = field.get_default(call_default_factory=True)
-    if default is None:
-        return "none"
-    if isinstance(default, str) and default:
-        return default
-    if isinstance(default, BaseModel):
-        return "see below"
-    return json.dumps(dict(default) if isinstance(default, dict) else default, ensure_ascii=False)
+KINDS: list[type[plugins.Plugin]] = [
+    plugins.TokenizerPlugin,
+    plugins.TrainerPlugin,
+    plugins.SuitePlugin,
+    ReportPlugin,
+]
 
 
-def options(*models: type[BaseModel], without: Sequence[str] = ()) -> dict[str, str]:
-    return {
-        name: shown(field)
-        for model in models
-        for name, field in model.model_fields.items()
-        if name not in without
+def own(name: str) -> bool:
+    """Whether a plug-in of that name, if it is one, is part of tokbench."""
+    found = [plugins.find(k, name) for k in KINDS if name in plugins.names(k)]
+    return all(model.__module__.startswith("tokbench.") for model in found)
+
+
+def keys(node: Any, path: str = "") -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the place, the name and the schema of every key below a node of the schema."""
+    if isinstance(node, dict):
+        for name, below in node.get("properties", {}).items():
+            yield f"{path}.{name}", name, below
+        for part, below in node.items():
+            yield from keys(below, f"{path}.{part}")
+    if isinstance(node, list):
+        for position, below in enumerate(node):
+            yield from keys(below, f"{path}.{position}")
+
+
+KEYS = [pytest.param(*key, id=key[0]) for key in keys(config_schema()) if own(key[1])]
+
+
+def test_the_schema_has_the_keys_of_every_level() -> None:
+    assert {"corpora", "memory", "max_processes", "vocab_size", "id_offset", "tied_embeddings"} <= {
+        key.values[1] for key in KEYS
     }
 
 
-def described(text: str) -> dict[str, str]:
-    return {row[0]: row[1] for row in table(text)}
+@pytest.mark.parametrize(("place", "name", "schema"), KEYS)
+def test_no_key_lacks_a_description(place: str, name: str, schema: dict[str, Any]) -> None:
+    assert schema.get("description", "").strip(), place
 
 
-KINDS: dict[str, type[plugins.Plugin]] = {
-    "Type": plugins.TokenizerPlugin,
-    "Trainer": plugins.TrainerPlugin,
-    "Suite": plugins.SuitePlugin,
-}
+@pytest.mark.parametrize(("place", "name", "schema"), KEYS)
+def test_no_key_has_one_legal_value(place: str, name: str, schema: dict[str, Any]) -> None:
+    alone = "const" in schema or len(schema.get("enum", "ab")) == 1
+    assert name in TELLS_APART or not alone, place
 
 
-def section_of(kind: str, name: str) -> tuple[str, list[str]]:
-    """Return the section that describes something, on whatever page, and the names it shares."""
-    for path in PAGES:
-        for heading, text in sections(path.relative_to(REPOSITORY).as_posix()).items():
-            if heading.startswith(kind) and name in names_in(heading):
-                return text, names_in(heading)
-    raise AssertionError(f"no page has a heading {kind} `{name}` with a table of its options")
-
-
-def test_limits_are_described() -> None:
-    page = {k: v.replace(".0", "") for k, v in options(Limits).items()}
-    assert described(sections(PAGE)["Limits"]) == page
-
-
-def test_the_gate_and_its_rules_are_described() -> None:
-    first, _, second = sections(PAGE)["Gate"].partition("A rule has selectors")
-    assert described(first) == {name: v.replace("()", "[]") for name, v in options(Gate).items()}
-    assert described(second) == options(Rule)
-
-
-def test_limits_of_speed_are_described() -> None:
-    assert described(sections(PAGE)["Gate: speed"]) == options(SpeedLimits)
-
-
-def test_top_level_keys_are_described() -> None:
-    assert described(sections(PAGE)["Top level"]) == options(RunConfig)
-
-
-def test_keys_of_every_corpus_are_described() -> None:
-    assert described(sections(PAGE)["Every corpus"]) == options(Corpus)
-
-
-def test_keys_of_a_language_are_described() -> None:
-    second = sections(PAGE)["Every corpus"].partition("A language in a map may have these keys:")[2]
-    assert described(second) == options(LanguageOptions)
-
-
-@pytest.mark.parametrize("model", corpus_models())
-def test_keys_of_a_source_are_described(model: type[Corpus]) -> None:
-    own = options(model, without=["source", *Corpus.model_fields])
-    [name] = get_args(model.model_fields["source"].annotation)
-    text, _ = section_of("Source", name)
-    assert described(text) == own
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind in KINDS for name in plugins.names(KINDS[kind])]
-)
-def test_options_of_a_plug_in_are_described(kind: str, name: str) -> None:
-    text, shared = section_of(kind, name)
-    models: list[Any] = [plugins.find(KINDS[kind], one) for one in shared]
-    assert described(text) == options(*models)
-
-
-def test_keys_of_a_train_block_are_described() -> None:
-    assert described(sections(PAGE)["Train blocks"]) == options(TrainEntry, without=["options"])
+@pytest.mark.parametrize("part", [part for part in tables() if own(part.split(" ")[-1])])
+def test_every_table_of_keys_is_on_a_page(part: str) -> None:
+    shared = part.replace("spm_bpe", "spm_unigram")
+    pages = [path.read_text(encoding="utf-8") for path in PAGES]
+    assert any(f"<!-- generated: {p} -->" in page for page in pages for p in (part, shared))
 
 
 EXAMPLES = [

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from tokbench.bench.cli import main
 from tokbench.bench.errors import UsageError
+from tokbench.bench.results.report import render_reports
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.reports.cost import Cost
 
@@ -77,8 +78,8 @@ def test_embedding_and_output_layer_count_twice_unless_tied(results: Results) ->
 
 
 def test_there_is_no_price_built_in(results: Results) -> None:
-    with pytest.raises(UsageError, match="tokbench knows no prices"):
-        Cost().render(results)
+    with pytest.raises(UsageError, match="cost requires options: currency, models"):
+        render_reports(["cost"], results)
 
 
 def test_a_model_of_another_tokenizer_is_refused(results: Results) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.bench.commands.metric_pages import all_metrics, pages
+from tokbench.bench.commands.metric_page import all_metrics, metrics
+from tokbench.bench.markup import escape
 from tokbench.bench.model import MetricSpec
 
 BUILT_IN = {f"{suite}/{spec.name}": spec for suite, spec in all_metrics()}
@@ -24,8 +25,8 @@ def test_no_two_metrics_share_a_name() -> None:
     assert len(names) == len(set(names))
 
 
-def test_every_metric_has_a_page_and_the_list_links_to_it() -> None:
-    made = pages()
-    for spec in BUILT_IN.values():
-        assert spec.definition in made[f"{spec.name}.md"]
-        assert f"[{spec.name}]({spec.name}.md)" in made["README.md"]
+def test_every_metric_is_on_the_page_below_its_suite() -> None:
+    page = metrics()
+    for place, spec in BUILT_IN.items():
+        _, _, below = page.partition(f"## Suite {place.partition('/')[0]}\n")
+        assert f"### {spec.name}\n\n{escape(spec.definition)}" in below.partition("\n## ")[0]

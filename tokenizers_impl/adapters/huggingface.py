@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
@@ -30,15 +30,32 @@ class HuggingFace(TokenizerPlugin):
     is `match`; added tokens that are not special always match.
     """
 
-    file: str | None = None
-    hub: str | None = None
-    revision: str | None = None
-    sample: Literal["deepseek"] | None = None
-    special_tokens: Literal["text", "match"] = "text"
-    lowercase: bool | None = None
-    strip_accents: bool | None = None
-    handle_chinese_chars: bool | None = None
-    clean_text: bool | None = None
+    file: str | None = Field(
+        None, description="`tokenizer.json`, `tokenizer.json.gz` or a BERT `vocab.txt`."
+    )
+    hub: str | None = Field(
+        None, description="Repository of the Hub that holds a `tokenizer.json`."
+    )
+    revision: str | None = Field(None, description="Commit, tag or branch of that repository.")
+    sample: Literal["deepseek"] | None = Field(
+        None, description="`deepseek`, from the `samples` extra."
+    )
+    special_tokens: Literal["text", "match"] = Field(
+        "text",
+        description="`text`: special tokens spelled in a text are ordinary text. `match`: they "
+        "match, as the library does by default.",
+    )
+    lowercase: bool | None = Field(None, description="For `vocab.txt`: lower-case the text.")
+    strip_accents: bool | None = Field(
+        None, description="For `vocab.txt`: remove accents; by default as `lowercase`."
+    )
+    handle_chinese_chars: bool | None = Field(
+        None,
+        description="For `vocab.txt`: surround Chinese characters with spaces; by default true.",
+    )
+    clean_text: bool | None = Field(
+        None, description="For `vocab.txt`: remove control characters; by default true."
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -49,10 +49,13 @@ BPE_PATTERNS: Mapping[str, str] = {
 class TokenizersBPE(TrainerPlugin):
     """Byte-level BPE, trained by `tokenizers`; the 256 bytes are always in the vocabulary."""
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = ()
-    min_frequency: int = Field(default=2, ge=0)
-    pre_tokenization: Literal["none", "gpt2", "cl100k", "o200k"] = "gpt2"
+    vocab_size: int = Field(gt=0, description="Entries to reach, the 256 bytes included.")
+    special_tokens: tuple[str, ...] = Field((), description="In the order of their ids.")
+    min_frequency: int = Field(2, ge=0, description="Rarer pairs are not merged.")
+    pre_tokenization: Literal["none", "gpt2", "cl100k", "o200k"] = Field(
+        "gpt2",
+        description="Pattern that cuts text before merging: `none`, `gpt2`, `cl100k` or `o200k`.",
+    )
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""
@@ -81,16 +84,23 @@ class TokenizersWordPiece(TrainerPlugin):
     The likelihood rule of the literature is tokbench's own trainer, `wordpiece`.
     """
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    min_frequency: int = Field(default=2, ge=0)
-    limit_alphabet: int = Field(default=1000, gt=0)
-    """Most frequent characters to keep; words with others become ``[UNK]``."""
-    lowercase: bool = True
-    strip_accents: bool | None = None
-    """None: as `lowercase`."""
-    handle_chinese_chars: bool = True
-    clean_text: bool = True
+    vocab_size: int = Field(gt=0, description="Entries to reach.")
+    special_tokens: tuple[str, ...] = Field(
+        ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+        description="In the order of their ids. `[UNK]` is required.",
+    )
+    min_frequency: int = Field(2, ge=0, description="Rarer pairs are not merged.")
+    limit_alphabet: int = Field(
+        1000,
+        gt=0,
+        description="Most frequent characters to keep; words with others become `[UNK]`.",
+    )
+    lowercase: bool = Field(True, description="Lower-case the text.")
+    strip_accents: bool | None = Field(
+        None, description="Remove accents; by default as `lowercase`."
+    )
+    handle_chinese_chars: bool = Field(True, description="Surround Chinese characters with spaces.")
+    clean_text: bool = Field(True, description="Remove control characters.")
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""
@@ -125,15 +135,23 @@ class TokenizersWordPiece(TrainerPlugin):
 class TokenizersUnigram(TrainerPlugin):
     """Unigram, trained by `tokenizers` on words with the space before them as ``▁``."""
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = ("<unk>",)
-    min_frequency: Literal[0] = 0
-    """`tokenizers` has no such limit for Unigram: only 0 is accepted."""
-    unk_token: str = "<unk>"
-    normalization: Literal["identity", "nfkc"] = "identity"
-    shrinking_factor: float = Field(default=0.75, gt=0, lt=1)
-    max_piece_length: int = Field(default=16, gt=0)
-    n_sub_iterations: int = Field(default=2, gt=0)
+    former: ClassVar[Mapping[str, str]] = {
+        "min_frequency": "is gone: `tokenizers` has no such limit for Unigram"
+    }
+
+    vocab_size: int = Field(gt=0, description="Entries to reach.")
+    special_tokens: tuple[str, ...] = Field(("<unk>",), description="In the order of their ids.")
+    unk_token: str = Field(
+        "<unk>", description="The unknown token; must be among the special tokens."
+    )
+    normalization: Literal["identity", "nfkc"] = Field(
+        "identity", description="`identity` or `nfkc`."
+    )
+    shrinking_factor: float = Field(
+        0.75, gt=0, lt=1, description="Share of pieces kept in each round."
+    )
+    max_piece_length: int = Field(16, gt=0, description="Longest piece, in characters.")
+    n_sub_iterations: int = Field(2, gt=0, description="EM steps in each round.")
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``tokenizer.json``; raise `TrainingError` for input that cannot be trained on."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from tokbench.bench.environment import no_garbage_collection
 from tokbench.bench.errors import TokenizerError
@@ -28,7 +29,7 @@ _SPACE_MARK = "\N{LOWER ONE EIGHTH BLOCK}"
 class SentencePiece(TokenizerPlugin):
     """A SentencePiece `.model` file."""
 
-    file: str
+    file: str = Field(description="A SentencePiece `.model` file.")
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
         """Name the library and the model file."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -30,23 +30,36 @@ _ROLES = {"<unk>": "unk_id", "<s>": "bos_id", "</s>": "eos_id", "<pad>": "pad_id
 class SentencePieceTraining(TrainerPlugin):
     """Options that sentencepiece's two algorithms share."""
 
+    former: ClassVar[Mapping[str, str]] = {
+        "min_frequency": "is gone: sentencepiece has no such limit"
+    }
+
     model_type: ClassVar[str]
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = ("<unk>", "<s>", "</s>")
-    """In the order of their ids; `<unk>` is required, `<s>`, `</s>` and `<pad>` have roles."""
-    min_frequency: Literal[0] = 0
-    """sentencepiece has no such limit: only 0 is accepted."""
-    normalization: Literal["identity", "nfkc", "nmt_nfkc"] = "nmt_nfkc"
-    remove_extra_whitespaces: bool = True
-    add_dummy_prefix: bool = True
-    byte_fallback: bool = False
-    split_digits: bool = False
-    character_coverage: float = Field(default=0.9995, gt=0, le=1)
-    max_sentence_length: int = Field(default=4192, gt=0)
-    """UTF-8 bytes; longer lines are left out, counted and reported."""
-    split_lines: bool = True
-    """Whether each line of a document is a sentence of its own, as in a file fed to spm_train."""
+    vocab_size: int = Field(gt=0, description="Entries to reach; less text gives fewer.")
+    special_tokens: tuple[str, ...] = Field(
+        ("<unk>", "<s>", "</s>"),
+        description="In the order of their ids. `<unk>` is required; `<s>`, `</s>` and `<pad>` have "
+        "roles.",
+    )
+    normalization: Literal["identity", "nfkc", "nmt_nfkc"] = Field(
+        "nmt_nfkc", description="`identity`, `nfkc` or `nmt_nfkc`."
+    )
+    remove_extra_whitespaces: bool = Field(True, description="Trim and collapse spaces.")
+    add_dummy_prefix: bool = Field(True, description="Put a space before each text.")
+    byte_fallback: bool = Field(False, description="Write unknown characters as bytes.")
+    split_digits: bool = Field(False, description="One piece for each digit.")
+    character_coverage: float = Field(
+        0.9995, gt=0, le=1, description="Share of the text's characters to keep."
+    )
+    max_sentence_length: int = Field(
+        4192, gt=0, description="UTF-8 bytes; longer lines are left out, counted and reported."
+    )
+    split_lines: bool = Field(
+        True,
+        description="Each line of a document is a sentence of its own, as in a file given to "
+        "`spm_train`.",
+    )
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``tokenizer.model``; raise `TrainingError` for what cannot be trained."""
@@ -84,10 +97,12 @@ class SentencePieceUnigram(SentencePieceTraining):
 
     model_type: ClassVar[str] = "unigram"
 
-    shrinking_factor: float = Field(default=0.75, gt=0, lt=1)
-    num_sub_iterations: int = Field(default=2, gt=0)
-    seed_sentencepiece_size: int = Field(default=1_000_000, gt=0)
-    max_sentencepiece_length: int = Field(default=16, gt=0)
+    shrinking_factor: float = Field(
+        0.75, gt=0, lt=1, description="Share of pieces kept in each round."
+    )
+    num_sub_iterations: int = Field(2, gt=0, description="EM steps in each round.")
+    seed_sentencepiece_size: int = Field(1_000_000, gt=0, description="Pieces to start from.")
+    max_sentencepiece_length: int = Field(16, gt=0, description="Longest piece, in characters.")
 
 
 class _Lines:
@@ -157,7 +172,7 @@ def _train(lines: _Lines, options: SentencePieceTraining) -> bytes:
 
 
 def _library_options(options: SentencePieceTraining) -> dict[str, Any]:
-    own = {"special_tokens", "min_frequency", "normalization", "split_lines"}
+    own = {"special_tokens", "normalization", "split_lines"}
     ids = {token: index for index, token in enumerate(options.special_tokens)}
     return {
         **options.model_dump(exclude=own),

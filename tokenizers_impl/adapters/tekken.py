@@ -11,6 +11,8 @@ import binascii
 import json
 from typing import Any
 
+from pydantic import Field
+
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks
@@ -20,7 +22,7 @@ from tokbench.tokenizers_impl.adapters.files import read_file
 class Tekken(TokenizerPlugin):
     """A `tekken.json` or `tekken.json.gz` of Mistral."""
 
-    file: str
+    file: str = Field(description="Mistral's `tekken.json` or `tekken.json.gz`.")
 
     def load(self, context: LoadContext) -> ranks.RankTokenizer:
         """Read the file; raise `TokenizerError` when it is not of this kind."""

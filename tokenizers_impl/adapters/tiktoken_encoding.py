@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
@@ -24,13 +24,29 @@ class Tiktoken(TokenizerPlugin):
     below the key `spec_key`.
     """
 
-    encoding: EncodingName | None = None
-    file: str | None = None
-    sample: Literal["qwen", "qwen3_6"] | None = None
-    pattern: str | None = None
-    special_tokens: Mapping[str, int] | None = None
-    spec: str | None = None
-    spec_key: str | None = None
+    encoding: EncodingName | None = Field(None, description="Name of an encoding of tiktoken.")
+    file: str | None = Field(
+        None,
+        description="A file of base64 ranks, such as `qwen.tiktoken` or Llama 3's "
+        "`tokenizer.model`.",
+    )
+    sample: Literal["qwen", "qwen3_6"] | None = Field(
+        None, description="`qwen` or `qwen3_6`, from the `samples` extra."
+    )
+    pattern: str | None = Field(
+        None,
+        description="Regular expression that cuts text before merging; a rank file does not hold "
+        "it.",
+    )
+    special_tokens: Mapping[str, int] | None = Field(
+        None, description="Map from spelling to id, for a rank file."
+    )
+    spec: str | None = Field(
+        None,
+        description="JSON file with `pat_str` and `special_tokens`, in place of `pattern` and "
+        "`special_tokens`.",
+    )
+    spec_key: str | None = Field(None, description="Key in the `spec` file that holds them.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -27,10 +27,19 @@ class Transformers(TokenizerPlugin):
     Needs the extra `transformers`. `revision` belongs to a Hub repository.
     """
 
-    path: str = Field(description="folder, from the config's own, or Hub id owner/name")
-    revision: str | None = None
-    fast: bool = Field(default=True, description="false asks for the Python implementation")
-    special_tokens: Literal["text", "match"] = "text"
+    path: str = Field(description="Folder, relative to the config's, or a Hub id `owner/name`.")
+    revision: str | None = Field(
+        None,
+        description="Commit, tag or branch of the Hub repository; `tokbench pin` writes the commit.",
+    )
+    fast: bool = Field(
+        True, description="`false` asks for the implementation in Python, where one exists."
+    )
+    special_tokens: Literal["text", "match"] = Field(
+        "text",
+        description="`text`: special tokens spelled in a text are ordinary text. `match`: they "
+        "match.",
+    )
 
     def repository(self, context: LoadContext) -> str | None:
         """Return the repository of the Hub, where it is no folder."""

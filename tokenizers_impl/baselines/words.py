@@ -109,7 +109,7 @@ class WordsTokenizer:
 class Words(TokenizerPlugin):
     """The words baseline, from a file that its trainer has written."""
 
-    file: str
+    file: str = Field(description="The JSON that its trainer has written.")
 
     def load(self, context: LoadContext) -> Tokenizer:
         """Read the file; raise `TokenizerError` when it is missing or another kind of file."""
@@ -128,8 +128,8 @@ class Words(TokenizerPlugin):
 class WordsTrainer(TrainerPlugin):
     """Counts words and keeps the most frequent ones. `vocab_size` counts the unknown word too."""
 
-    vocab_size: int = Field(gt=0)
-    min_frequency: int = Field(default=1, ge=1)
+    vocab_size: int = Field(gt=0, description="Words, and one entry for unknown ones.")
+    min_frequency: int = Field(1, ge=1, description="Rarer words are left out.")
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``words.json``; raise `TrainingError` when the texts are not usable."""

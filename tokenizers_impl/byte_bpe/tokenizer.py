@@ -123,13 +123,31 @@ class ByteBPE(TokenizerPlugin):
     tiktoken's shortcut, on by default for rank files, because tiktoken always takes it.
     """
 
-    file: str
-    format: Literal["auto", "tiktoken", "tokenizer.json", "json"] = "auto"
-    pre_tokenization: str | None = None
-    pattern: str | None = None
-    special_tokens: dict[str, int] = Field(default_factory=dict)
-    whole_piece: bool | None = None
-    engine: Literal["fast", "readable"] = "fast"
+    file: str = Field(
+        description="A tiktoken rank file, a `tokenizer.json`, or tokbench's own JSON."
+    )
+    format: Literal["auto", "tiktoken", "tokenizer.json", "json"] = Field(
+        "auto", description="`tiktoken`, `tokenizer.json` or `json`; `auto` looks at the file."
+    )
+    pre_tokenization: str | None = Field(
+        None,
+        description="Name of the pattern of a rank file: `none`, `whitespace`, `gpt2`, `cl100k`, "
+        "`o200k`, `digits_3`, `digits_3_right` or `digits_1`.",
+    )
+    pattern: str | None = Field(
+        None, description="Pattern of your own, in place of `pre_tokenization`."
+    )
+    special_tokens: dict[str, int] = Field(
+        default_factory=dict, description="Map from spelling to id, added to what the file holds."
+    )
+    whole_piece: bool | None = Field(
+        None,
+        description="Take a piece that is an entry whole, without merging; by default as tiktoken "
+        "does for rank files.",
+    )
+    engine: Literal["fast", "readable"] = Field(
+        "fast", description="`fast` or `readable`; both give the same ids."
+    )
 
     @model_validator(mode="after")
     def _one_pattern(self) -> ByteBPE:

@@ -399,11 +399,23 @@ class ByteBPETrainer(NestedTrainer):
     names to chosen ids. `pattern` stands for a `pre_tokenization` of your own.
     """
 
-    vocab_size: int = Field(gt=0)
-    pre_tokenization: str = "gpt2"
-    pattern: str | None = None
-    special_tokens: dict[str, int] = Field(default_factory=dict)
-    min_frequency: int = Field(default=2, ge=1)
+    vocab_size: int = Field(
+        gt=0,
+        description="Bytes, merges and special tokens together; the 256 bytes are always there.",
+    )
+    pre_tokenization: str = Field(
+        "gpt2",
+        description="Pattern that cuts text before merging: `none`, `whitespace`, `gpt2`, `cl100k`, "
+        "`o200k`, `digits_3`, `digits_3_right` or `digits_1`.",
+    )
+    pattern: str | None = Field(
+        None, description="Pattern of your own, in place of `pre_tokenization`."
+    )
+    special_tokens: dict[str, int] = Field(
+        default_factory=dict,
+        description="A list (ids 0, 1, 2 and so on), or a map from name to id.",
+    )
+    min_frequency: int = Field(2, ge=1, description="Rarer pairs are not merged.")
 
     @field_validator("special_tokens", mode="before")
     @classmethod

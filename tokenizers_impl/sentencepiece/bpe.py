@@ -23,6 +23,8 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from pydantic import Field
+
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
@@ -165,7 +167,7 @@ class _WordCache(dict[str, list[int]]):
 class SentencePieceBPE(TokenizerPlugin):
     """tokbench's own SentencePiece-style BPE, from tokbench's JSON."""
 
-    file: str
+    file: str = Field(description="tokbench's own JSON.")
 
     def load(self, context: LoadContext) -> SentencePieceBPETokenizer:
         """Read the file; raise `TokenizerError` with what to do when it cannot be used."""

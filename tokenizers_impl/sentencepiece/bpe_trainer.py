@@ -44,9 +44,8 @@ def train_pieces(
 class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
     """tokbench's own SentencePiece-style BPE trainer."""
 
-    min_frequency: int = Field(default=2, ge=1)
-    """How often a pair must occur to be joined."""
-    max_piece_length: int = Field(default=16, gt=0)
+    min_frequency: int = Field(2, ge=1, description="How often a pair must occur to be joined.")
+    max_piece_length: int = Field(16, gt=0, description="Longest piece, in characters.")
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None

@@ -111,21 +111,31 @@ class SentencePieceStyleTrainer(TrainerPlugin):
     The defaults lose nothing: no normalization, and bytes for characters not in the vocabulary.
     """
 
-    vocab_size: int = Field(gt=0)
-    """Special tokens and byte pieces included."""
-    special_tokens: tuple[str, ...] = (UNKNOWN, "<s>", "</s>")
-    normalization: Normalization = "identity"
-    add_dummy_prefix: bool = True
-    remove_extra_whitespaces: bool = False
-    byte_fallback: bool = True
-    underbar: Literal["space", "bytes"] = "space"
-    """What a literal ▁ in text becomes; `bytes` keeps it, in tokbench's own JSON only."""
-    split_by_class: bool = True
-    """Whether pieces end where letters, digits and other characters meet."""
-    split_digits: bool = False
-    character_coverage: float = Field(default=0.9995, gt=0, le=1)
-    write_model: bool = False
-    """Whether to write a SentencePiece ``.model`` as well; needs protobuf (extra ``spm``)."""
+    vocab_size: int = Field(
+        gt=0, description="Entries to reach, special tokens and byte pieces included."
+    )
+    special_tokens: tuple[str, ...] = Field(
+        (UNKNOWN, "<s>", "</s>"), description="In the order of their ids. `<unk>` is required."
+    )
+    normalization: Normalization = Field("identity", description="`identity` or `nfkc`.")
+    add_dummy_prefix: bool = Field(True, description="Put a space before each text.")
+    remove_extra_whitespaces: bool = Field(False, description="Trim and collapse spaces.")
+    byte_fallback: bool = Field(True, description="Write unknown characters as bytes.")
+    underbar: Literal["space", "bytes"] = Field(
+        "space",
+        description="What a `▁` in the text becomes: `space`, or its `bytes` (in tokbench's own "
+        "JSON only).",
+    )
+    split_by_class: bool = Field(
+        True, description="Pieces end where letters, digits and other characters meet."
+    )
+    split_digits: bool = Field(False, description="One piece for each digit.")
+    character_coverage: float = Field(
+        0.9995, gt=0, le=1, description="Share of the text's characters to keep."
+    )
+    write_model: bool = Field(
+        False, description="Write a SentencePiece `tokenizer.model` as well; needs the extra `spm`."
+    )
 
     def text_options(self) -> TextOptions:
         """Return how text is prepared."""

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids
@@ -344,7 +345,7 @@ def _beginnings(scores: Mapping[str, float]) -> dict[str, float]:
 class Unigram(TokenizerPlugin):
     """tokbench's own Unigram, from tokbench's JSON."""
 
-    file: str
+    file: str = Field(description="tokbench's own JSON.")
 
     def load(self, context: LoadContext) -> UnigramTokenizer:
         """Read the file; raise `TokenizerError` with what to do when it cannot be used."""

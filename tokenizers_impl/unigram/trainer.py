@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -192,12 +192,16 @@ def _final(
 class UnigramTrainer(SentencePieceStyleTrainer):
     """tokbench's own Unigram trainer over raw text, spaces included."""
 
-    min_frequency: Literal[2] = 2
-    """How often a substring must occur to be a seed; 2 is part of the algorithm."""
-    seed_size: int = Field(default=1_000_000, gt=0)
-    max_piece_length: int = Field(default=16, gt=0)
-    shrinking_factor: float = Field(default=0.75, gt=0, lt=1)
-    n_sub_iterations: int = Field(default=2, gt=0)
+    former: ClassVar[Mapping[str, str]] = {
+        "min_frequency": "is gone: a seed occurs at least twice, as the algorithm has it"
+    }
+
+    seed_size: int = Field(1_000_000, gt=0, description="Pieces to start from.")
+    max_piece_length: int = Field(16, gt=0, description="Longest piece, in characters.")
+    shrinking_factor: float = Field(
+        0.75, gt=0, lt=1, description="Share of pieces kept in each round."
+    )
+    n_sub_iterations: int = Field(2, gt=0, description="EM steps in each round.")
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Write ``unigram.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.

@@ -26,6 +26,8 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from pydantic import Field
+
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
@@ -329,13 +331,18 @@ def _content(token: str) -> str:
 class WordPiece(TokenizerPlugin):
     """tokbench's own WordPiece, from BERT's ``vocab.txt`` or tokbench's JSON."""
 
-    file: str
-    lowercase: bool | None = None
-    """Required with ``vocab.txt``, which does not say it; JSON does."""
-    strip_accents: bool | None = None
-    handle_chinese_chars: bool = True
-    clean_text: bool = True
-    max_characters_per_word: int = 100
+    file: str = Field(
+        description="BERT's `vocab.txt`, or tokbench's own JSON, which holds all other options."
+    )
+    lowercase: bool | None = Field(
+        None, description="Lower-case the text; required for `vocab.txt`."
+    )
+    strip_accents: bool | None = Field(
+        None, description="Remove accents; by default as `lowercase`."
+    )
+    handle_chinese_chars: bool = Field(True, description="Surround Chinese characters with spaces.")
+    clean_text: bool = Field(True, description="Remove control characters.")
+    max_characters_per_word: int = Field(100, description="Longer words are unknown.")
 
     def load(self, context: LoadContext) -> WordPieceTokenizer:
         """Read the file; raise `TokenizerError` with what to do when it cannot be used."""

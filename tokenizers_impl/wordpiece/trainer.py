@@ -87,18 +87,24 @@ def _usable(words: Mapping[str, int], limit_alphabet: int, longest: int) -> dict
 class WordPieceTrainer(MergeTrainer):
     """tokbench's own WordPiece trainer; deterministic whatever the order of the documents."""
 
-    vocab_size: int = Field(gt=0)
-    special_tokens: tuple[str, ...] = SPECIAL_TOKENS
-    min_frequency: int = Field(default=5, ge=1)
-    """How often a pair must occur to be joined."""
-    rule: Rule = "likelihood"
-    """`likelihood`: count(ab) / (count(a) * count(b)); `frequency`: count(ab), which is BPE."""
-    limit_alphabet: int = Field(default=1000, gt=0)
-    max_characters_per_word: int = Field(default=100, gt=0)
-    lowercase: bool = True
-    strip_accents: bool | None = None
-    handle_chinese_chars: bool = True
-    clean_text: bool = True
+    vocab_size: int = Field(gt=0, description="Entries to reach.")
+    special_tokens: tuple[str, ...] = Field(
+        SPECIAL_TOKENS, description="In the order of their ids. `[UNK]` is required."
+    )
+    min_frequency: int = Field(5, ge=1, description="Rarer pairs are not joined.")
+    rule: Rule = Field(
+        "likelihood",
+        description="`likelihood`: the pair with the highest count(ab) ÷ (count(a) · count(b)). "
+        "`frequency`: the most frequent, which is BPE.",
+    )
+    limit_alphabet: int = Field(1000, gt=0, description="Most frequent characters to keep.")
+    max_characters_per_word: int = Field(100, gt=0, description="Longer words are unknown.")
+    lowercase: bool = Field(True, description="Lower-case the text.")
+    strip_accents: bool | None = Field(
+        None, description="Remove accents; by default as `lowercase`."
+    )
+    handle_chinese_chars: bool = Field(True, description="Surround Chinese characters with spaces.")
+    clean_text: bool = Field(True, description="Remove control characters.")
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None

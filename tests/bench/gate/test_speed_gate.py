@@ -71,7 +71,7 @@ def test_a_wide_interval_asks_for_more_processes_until_none_are_left() -> None:
     machine = Machine(lambda cell, process: 1.3 if process % 2 else 0.9)
     verdict = one(machine)
     assert verdict.outcome == "inconclusive"
-    assert len(machine.asked) == LIMITS.most
+    assert len(machine.asked) == LIMITS.max_processes
     assert "quieter machine" in verdict.reason
 
 
