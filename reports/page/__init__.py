@@ -1,0 +1,1 @@
+"""`report.html`: one file that shows a whole run and needs nothing else."""

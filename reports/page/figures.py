@@ -1,0 +1,206 @@
+"""The figures of a run: which numbers go into which chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from tokbench.bench.count.tally import LOSS_CAUSES
+from tokbench.bench.markup import number, percent
+from tokbench.reports import charts
+from tokbench.reports.view import View, summarize
+
+BINS = 36
+
+
+class Figure(NamedTuple):
+    """A drawing with its heading and what it shows."""
+
+    id: str
+    title: str
+    about: str
+    drawing: Markup
+
+
+def figures(view: View, corpus: str) -> Iterator[Figure]:
+    """Yield the charts of a corpus that have anything to show."""
+    for figure in (
+        _premiums(view, corpus),
+        *_trade_offs(view, corpus),
+        _losses(view, corpus),
+        _spread(view, corpus),
+    ):
+        if figure.drawing:
+            yield figure
+
+
+def by_script(view: View, corpus: str) -> list[str]:
+    """Return the languages of a corpus, the pivot first, then by script."""
+    metas, pivot = view.corpora[corpus], view.pivot(corpus)
+    return sorted(metas, key=lambda k: (k != pivot, metas[k]["script"] or "", k))
+
+
+def _premium_metric(view: View, corpus: str) -> str:
+    return "program_premium" if view.kind(corpus) == "code" else "premium"
+
+
+def _premiums(view: View, corpus: str) -> Figure:
+    metric, places = _premium_metric(view, corpus), view.languages(corpus)
+    order = [k for k in by_script(view, corpus) if k != view.pivot(corpus)]
+    values = {}
+    for t, name in enumerate(view.tokenizers):
+        for language in order:
+            row = view.row(metric, name, corpus, language)
+            if row is not None and row["value"] is not None:
+                mark = charts.Interval(row["value"], row["ci_low"], row["ci_high"])
+                values[t, places.index(language)] = mark
+    lines = [(places.index(k), k) for k in order if any(at == places.index(k) for _, at in values)]
+    return Figure(
+        "premium",
+        "Premium by language",
+        "Tokens of a language ÷ tokens of the same text in the pivot language, with 95 % "
+        "intervals. 1 is parity. Choose up to four tokenizers.",
+        charts.dots(values, lines, label="premium by language"),
+    )
+
+
+def _trade_offs(view: View, corpus: str) -> Iterator[Figure]:
+    """Yield compactness against what it costs: entries, time, inequality."""
+    lines = [line for line in summarize(view, corpus) if line.tokens]
+    fewest = min((line.tokens or 0 for line in lines), default=0)
+    cost = {line.tokenizer: (line.tokens or 0) / fewest for line in lines}
+    about = "Tokens over all languages ÷ those of the best. Filled: no other is better in both."
+    measures: tuple[tuple[str, str, Mapping[str, float], bool, bool], ...] = (
+        ("entries", "Size of the vocabulary", _entries(view), False, True),
+        ("speed", "Speed of encoding, MB/s", _speeds(view, corpus), True, True),
+        ("gini", "Inequality between languages (Gini)", _ginis(view, corpus), False, False),
+    )
+    for key, title, found, larger, log in measures:
+        names = [name for name in cost if name in found]
+        if len(names) > 1:
+            best = charts.front([(found[n], cost[n]) for n in names], larger_x=larger)
+            points = [
+                charts.Point(view.tokenizers.index(n), n, found[n], cost[n], is_front)
+                for n, is_front in zip(names, best, strict=True)
+            ]
+            drawing = charts.scatter(points, x_name=title, y_name="tokens × best", log_x=log)
+            yield Figure(
+                f"trade-{key}", f"Tokens against {title[0].lower()}{title[1:]}", about, drawing
+            )
+
+
+def _entries(view: View) -> dict[str, float]:
+    return {name: view.run["tokenizers"][name]["n_entries"] for name in view.tokenizers}
+
+
+def _ginis(view: View, corpus: str) -> dict[str, float]:
+    found = {name: view.value("gini", name, corpus) for name in view.tokenizers}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _speeds(view: View, corpus: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name in view.tokenizers:
+        for row in view.rows_at("encode_throughput", name, corpus):
+            if row["value"] is not None and row["params"].get("call") == "batch":
+                found.setdefault(name, row["value"])
+    return found
+
+
+def _losses(view: View, corpus: str) -> Figure:
+    """Bytes that do not come back, by class: one bar for each tokenizer and language above zero."""
+    lines = []
+    for name in view.tokenizers:
+        totals = [_lost(view, corpus, name, cause) for cause in LOSS_CAUSES]
+        if sum(totals):
+            lines.append((name, totals))
+    return Figure(
+        "loss",
+        "Bytes lost, by class",
+        "Share of the text's bytes that do not come back from encode and decode, over all "
+        f"languages. Classes: {', '.join(LOSS_CAUSES)}.",
+        charts.stacked(lines, LOSS_CAUSES, place=[view.tokenizers.index(n) for n, _ in lines]),
+    )
+
+
+def _lost(view: View, corpus: str, tokenizer: str, cause: str) -> float:
+    metas = view.corpora[corpus]
+    lost: list[float] = [
+        (view.value("lost_byte_share", tokenizer, corpus, k, cause=cause) or 0) * meta["bytes"]
+        for k, meta in metas.items()
+    ]
+    return sum(lost) / (sum(meta["bytes"] for meta in metas.values()) or 1)
+
+
+def _spread(view: View, corpus: str) -> Figure:
+    """How bytes per token vary from document to document, each relative to its language's mean."""
+    edges = np.geomspace(0.5, 2, BINS + 1)
+    lines: list[tuple[int, str, Sequence[float]]] = []
+    for line in summarize(view, corpus):
+        table = view.results.documents(
+            line.tokenizer, corpus, columns=("language", "tokens", "bytes")
+        )
+        tokens, size = (table[c].to_numpy().astype(float) for c in ("tokens", "bytes"))
+        _, place = np.unique(table["language"].to_numpy(zero_copy_only=False), return_inverse=True)
+        total = [np.bincount(place, weights=v) for v in (size, tokens)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (size / tokens) / (total[0] / total[1])[place]
+        counts, _ = np.histogram(np.clip(ratio[np.isfinite(ratio)], 0.5, 2), edges)
+        lines.append((view.tokenizers.index(line.tokenizer), line.tokenizer, counts.tolist()))
+    return Figure(
+        "spread",
+        "How much documents differ",
+        "Bytes per token of each document ÷ that of its language: a narrow hill means that every "
+        "document pays about the same. Values beyond the ends are in the first and last bar.",
+        charts.ridges(lines, edges.tolist(), name="÷ the language's own") if lines else Markup(""),
+    )
+
+
+HEAT_STYLE = (
+    "text{font:11px system-ui,sans-serif;fill:#1c2733}.axis{font-weight:600}.none{fill:#eceff2}"
+    + "".join(
+        f".heat{i}{{fill:{color}}}"
+        for i, color in enumerate(
+            (
+                "#f7fbff",
+                "#e3eef8",
+                "#cde0f1",
+                "#afd1e7",
+                "#89bedc",
+                "#5fa6d1",
+                "#3e8ec4",
+                "#2170b5",
+                "#0a519c",
+            )
+        )
+    )
+    + ".value{fill:#1c2733}.value.heat6,.value.heat7,.value.heat8{fill:#fff}"
+)
+
+
+def heat_file(view: View, corpus: str, metric: str, title: str) -> str:
+    """Return a heat map of one metric as an SVG file; each language's best is darkest."""
+    names = [line.tokenizer for line in summarize(view, corpus)]
+    spec = view.run["metrics"][metric]
+    rows = []
+    for language in by_script(view, corpus):
+        values = [view.value(metric, name, corpus, language) for name in names]
+        known = [v for v in values if v is not None]
+        low, high = min(known, default=0), max(known, default=0)
+        cells = [(_shown(v, spec["unit"]), _depth(v, low, high, spec["direction"])) for v in values]
+        rows.append((language, cells))
+    return charts.heat_file(f"{corpus}: {title}", names, rows, HEAT_STYLE)
+
+
+def _shown(value: float | None, unit: str) -> str:
+    return percent(value) if unit == "share" else number(value)
+
+
+def _depth(value: float | None, low: float, high: float, direction: str) -> float | None:
+    if value is None:
+        return None
+    share = (value - low) / (high - low) if high > low else 1.0
+    return 1 - share if direction == "lower" and high > low else share

@@ -1,0 +1,216 @@
+"""The page around the data: one HTML file with its style and script inside, and nothing from afar.
+
+The Content-Security-Policy lets exactly this style and this script in, by their hashes: text that
+breaks out of its place could still not run. Jinja2 escapes all that comes from the run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from tokbench.bench.markup import count, number, percent
+from tokbench.reports.page.data import draws_of, payload, script_json
+from tokbench.reports.page.figures import figures
+from tokbench.reports.view import (
+    TokenizerSummary,
+    View,
+    median_premium,
+    summarize,
+    trained_on,
+    verdicts,
+)
+
+SECTIONS = (
+    ("answer", "Answer"),
+    ("focus", "Focus"),
+    ("tokenizers", "By tokenizer"),
+    ("languages", "By language"),
+    ("charts", "Charts"),
+    ("explorer", "Tokens"),
+    ("failed", "What failed"),
+    ("reproduce", "Reproduce"),
+    ("definitions", "Definitions"),
+)
+
+
+def page(view: View) -> str:
+    """Return the page of a run."""
+    style, script = _file("page.css"), _file("page.js")
+    text: str = _template().render(
+        name=view.run["name"],
+        description=view.run["config"].get("description"),
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=Markup(_source_hash(style)),
+        script_hash=Markup(_source_hash(script)),
+        sections=SECTIONS,
+        problems=list(_problems(view)),
+        sentences=verdicts(view),
+        corpora=view.ordered_corpora,
+        tables=[_part(view, corpus) for corpus in view.ordered_corpora],
+        texts=None,
+        failed=list(_failed(view)),
+        command=f"tokbench run {view.run['name']}.yaml",
+        digest=view.run["digest"],
+        config=_yaml(view.run["config"]),
+        versions=sorted(view.run["versions"].items()),
+        tokenizers=[{"key": k, **view.run["tokenizers"][k]} for k in view.tokenizers],
+        metrics=sorted(view.run["metrics"].items()),
+        data=Markup(script_json(payload(view))),
+        draws=Markup(script_json(draws_of(view))),
+    )
+    return text
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("tokbench.reports.page") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(_file("page.html.j2"))
+
+
+def _source_hash(text: str) -> str:
+    """Return the source expression of an inline style or script.
+
+    >>> _source_hash("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _part(view: View, corpus: str) -> dict[str, Any]:
+    """Return the table and the charts of one corpus."""
+    lines = summarize(view, corpus)
+    header = list(_header(view, corpus))
+    return {
+        "corpus": corpus,
+        "about": _about(view, corpus),
+        "header": header,
+        "rows": [_row(view, corpus, line, header) for line in lines],
+        "notes": sorted({mark for line in lines if (mark := _mark(view, corpus, line))}),
+        "figures": list(figures(view, corpus)),
+    }
+
+
+def _about(view: View, corpus: str) -> str:
+    n = len(view.languages(corpus))
+    pivot = view.pivot(corpus)
+    parallel = f", parallel with pivot {pivot}" if pivot else ", not parallel"
+    return f"{n} {'language' if n == 1 else 'languages'}, {view.documents(corpus)} each{parallel}."
+
+
+def _header(view: View, corpus: str) -> Iterator[dict[str, str | None]]:
+    """Yield the columns: a key, a title, and the metric that defines it."""
+    pivot = view.pivot(corpus)
+    premium = "program_premium" if view.kind(corpus) == "code" else "premium"
+    shown = pivot or view.languages(corpus)[0]
+    columns: list[tuple[str, str, str | None]] = [
+        ("tokenizer", "tokenizer", None),
+        ("entries", "entries", None),
+        ("tokens", "tokens", "tokens"),
+        ("bytes_per_token", f"bytes/token, {shown}", "bytes_per_token"),
+    ]
+    if pivot:
+        columns.append(("median_premium", "median premium", premium))
+        columns.append(("highest_premium", "highest premium", premium))
+    columns += [
+        ("first_in", "first in", "rank"),
+        ("exact", "exact", "round_trip"),
+        ("lost", "lost", "lost_byte_share"),
+    ]
+    for key, title, metric in columns:
+        known = metric if metric in view.run["metrics"] else None
+        yield {"key": key, "title": title, "metric": known}
+
+
+def _row(
+    view: View, corpus: str, line: TokenizerSummary, header: list[dict[str, str | None]]
+) -> dict[str, Any]:
+    highest = line.highest_premium
+    cells = {
+        "tokenizer": line.tokenizer,
+        "entries": count(line.n_entries),
+        "tokens": count(line.tokens),
+        "bytes_per_token": number(line.pivot_bytes_per_token),
+        "median_premium": median_premium(line),
+        "highest_premium": f"{highest[0]} {number(highest[1])}" if highest else "–",
+        "first_in": f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked",
+        "exact": percent(line.exact),
+        "lost": percent(line.lost_share),
+    }
+    return {
+        "t": view.tokenizers.index(line.tokenizer),
+        "cells": [cells[str(column["key"])] for column in header],
+        "mark": _mark(view, corpus, line),
+    }
+
+
+def _mark(view: View, corpus: str, line: TokenizerSummary) -> str | None:
+    """Why a tokenizer is not to be taken for a winner on a corpus, None where it may be."""
+    if corpus in trained_on(view, line.tokenizer):
+        return "trained on this very text"
+    if line.ranked_in < len(view.languages(corpus)) and view.ranks:
+        return "not ranked in every language: text is lost or documents failed"
+    return None
+
+
+def _problems(view: View) -> Iterator[str]:
+    """Yield what failed, as sentences for the top of the page."""
+    failed = [cell for cell in view.run["cells"] if cell["status"] == "failed"]
+    for tokenizer in dict.fromkeys(cell["tokenizer"] for cell in failed):
+        mine = [cell for cell in failed if cell["tokenizer"] == tokenizer]
+        yield f"{tokenizer} failed in {len(mine)} of {_cells(view, tokenizer)} cells: {mine[0]['detail']}"
+
+
+def _cells(view: View, tokenizer: str) -> int:
+    return sum(cell["tokenizer"] == tokenizer for cell in view.run["cells"])
+
+
+def _failed(view: View) -> Iterator[str]:
+    """Yield every cell without a complete count, and every refusal, once."""
+    seen: dict[str, int] = {}
+    for cell in view.run["cells"]:
+        if cell["status"] != "ok":
+            line = f"{cell['tokenizer']} on {cell['corpus']}: {cell['status']}: {cell['detail']}"
+            seen[line] = seen.get(line, 0) + 1
+    for finding in view.findings:
+        if finding["kind"] in ("refusal", "warning", "failure"):
+            where = " ".join(filter(None, (finding["tokenizer"], finding["corpus"])))
+            line = f"{where}: {finding['message']}" if where else finding["message"]
+            seen[line] = seen.get(line, 0) + 1
+    for line, n in seen.items():
+        yield line if n == 1 else f"{line} ({n} times)"
+
+
+def _yaml(config: Any) -> str:
+    from ruamel.yaml import YAML
+
+    out = StringIO()
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.dump(_without_defaults(config), out)
+    return out.getvalue()
+
+
+def _without_defaults(value: Any) -> Any:
+    """Leave out what is null or empty."""
+    if isinstance(value, dict):
+        found = {k: _without_defaults(v) for k, v in value.items()}
+        return {k: v for k, v in found.items() if v not in (None, {}, [])}
+    if isinstance(value, list):
+        return [_without_defaults(v) for v in value]
+    return value
