@@ -9,6 +9,7 @@ libraries are mapped to these once, where the library is called, with
     │   ├── ConfigError       the YAML config, with file, line and column
     │   └── PluginError       an entry point that is missing, broken or doubled
     ├── InputError            exit code 3: this corpus or tokenizer; other cells still run
+    │   ├── HubUnreachable    the Hub did not answer
     │   ├── CorpusError
     │   ├── TokenizerError
     │   └── TrainingError
@@ -54,6 +55,10 @@ class PluginError(UsageError):
 
 class InputError(TokbenchError):
     """One input cannot be used; the cells that do not need it still run."""
+
+
+class HubUnreachable(InputError):  # noqa: N818 - named after the state of the Hub
+    """The Hub did not answer; it may answer later."""
 
 
 class CorpusError(InputError):

@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.reasons import Reason
+
 Ids = Sequence[int] | npt.NDArray[Any]
 """The token ids of one document, as the library returns them: a list or an integer array."""
 
@@ -319,11 +321,13 @@ class Measurement:
     """One value of one metric, or the reason why there is none.
 
     `language`, `corpus` and `tokenizer` are config keys, None where the value is about all.
-    `n` counts documents unless `params` names another unit.
+    `n` counts documents unless `params` names another unit. A row without a value, or with a
+    status other than ok, has a `reason`; `detail` says it in words. `suite` is the name of the
+    suite's entry point: the runner writes it, a suite leaves it empty.
     """
 
     metric: MetricSpec
-    suite: str
+    suite: str = ""
     tokenizer: str | None = None
     corpus: str | None = None
     language: str | None = None
@@ -333,16 +337,21 @@ class Measurement:
     n: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     status: Status = "ok"
+    reason: Reason | None = None
     detail: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something a reader should see that is not a number: a witness, a refusal, a warning."""
+    """Something a reader should see that is not a number: a witness, a refusal, a warning.
+
+    `suite` is written by the runner, as in a `Measurement`.
+    """
 
     kind: Literal["witness", "refusal", "warning", "failure", "note"]
-    suite: str
+    reason: Reason
     message: str
+    suite: str = ""
     tokenizer: str | None = None
     corpus: str | None = None
     language: str | None = None

@@ -8,7 +8,7 @@ from tokbench.bench.markup import count, escape, markdown_table, number, percent
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.tokens import code, shown_bytes, shown_text
-from tokbench.reports.view import Row, View, view_of
+from tokbench.reports.view import Row, View, meaning_of, view_of
 
 Rows = list[list[str]]
 MOST_WITNESSES = 500
@@ -205,7 +205,7 @@ def _witnesses(view: View, corpus: str) -> Rows:
             escape(w["tokenizer"]),
             escape(w["language"]),
             escape(w["document_id"] or "–"),
-            escape(w["message"].split(": ")[0]),
+            escape(meaning_of(w)),
             code(shown_text(w["data"]["text"])),
             code(shown_text(w["data"]["back"])),
             count(w["data"]["texts"]),

@@ -202,6 +202,12 @@ def _rows(measurements: pa.Table) -> list[Row]:
     return rows
 
 
+def meaning_of(witness: Row) -> str:
+    """Return what the class of a witness means; its name where a run does not say."""
+    data = witness["data"]
+    return str(data.get("meaning") or data["class"].replace("_", " "))
+
+
 class TokenizerSummary(NamedTuple):
     """One line of the table by tokenizer."""
 
@@ -359,9 +365,11 @@ def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dic
 
 
 def _why_unranked(row: Row | None) -> str:
-    if row is None or row["status"] != "ok":
-        return "documents failed"
-    return "text is lost" if "lost" in (row["detail"] or "") else "there are no tokens"
+    return _UNRANKED.get(row["reason"] if row else "", "documents failed")
+
+
+_UNRANKED = {"lost_text": "text is lost", "no_tokens": "there are no tokens"}
+"""Why a tokenizer has no place, by the code of its row."""
 
 
 def _is(names: Sequence[str]) -> str:

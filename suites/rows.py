@@ -3,73 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tokbench.bench.count.stats import NO_INTERVAL, Interval
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
-from tokbench.bench.model import Measurement, MetricSpec, Place, Status
+from tokbench.bench.model import Measurement, MetricSpec, Status
+from tokbench.bench.reasons import Reason
 
 
-def of_cell(
-    suite: str,
-    cell: Cell,
+class Why(NamedTuple):
+    """Why a row has no plain value: the code, and the same in words."""
+
+    reason: Reason
+    detail: str
+
+
+def row(
+    of: Cell | str,
     metric: MetricSpec,
     value: float | None,
     interval: Interval = NO_INTERVAL,
     *,
     n: int | None = None,
+    unit: str | None = None,
     params: Mapping[str, Any] | None = None,
     status: Status | None = None,
-    detail: str | None = None,
+    why: Why | None = None,
+    corpus: str | None = None,
+    language: str | None = None,
 ) -> Measurement:
-    """Return a value of one cell; n, status and detail are the cell's unless given."""
-    return Measurement(
-        metric=metric,
-        suite=suite,
-        tokenizer=cell.key.tokenizer,
-        corpus=cell.key.corpus,
-        language=cell.key.language,
-        value=value,
-        ci_low=interval.low,
-        ci_high=interval.high,
-        n=cell.tally.n if n is None else n,
-        params=params or {},
-        status=status or cell.status,
-        detail=detail or cell.detail,
-    )
+    """Return a value of a cell, or of the tokenizer that has a name.
 
-
-def of_tokenizer(
-    suite: str,
-    tokenizer: str,
-    metric: MetricSpec,
-    value: float | None,
-    *,
-    n: int,
-    unit: str,
-    params: Mapping[str, Any] | None = None,
-    detail: str | None = None,
-    place: Place | None = None,
-) -> Measurement:
-    """Return a value of a tokenizer over n of a unit that is no document.
-
-    `place` is the corpus and language that they are from, None for what is in no corpus.
+    n, status and reason are the cell's unless given; `unit` names what n counts where that is
+    not documents. `corpus` and `language` go with a name.
     """
-    corpus, language = place or (None, None)
+    if isinstance(of, Cell):
+        tokenizer, corpus, language = of.key
+        n = of.tally.n if n is None else n
+        status = status or of.status
+        why = why or why_of(of)
+    else:
+        tokenizer = of
     return Measurement(
         metric=metric,
-        suite=suite,
         tokenizer=tokenizer,
         corpus=corpus,
         language=language,
         value=value,
+        ci_low=interval.low,
+        ci_high=interval.high,
         n=n,
-        params={**(params or {}), "unit_of_n": unit},
-        detail=detail,
+        params={**(params or {}), "unit_of_n": unit} if unit else params or {},
+        status=status or "ok",
+        reason=why.reason if why else None,
+        detail=why.detail if why else None,
     )
+
+
+def why_of(cell: Cell) -> Why | None:
+    """Return why a cell has no plain values, None where it has."""
+    return Why(cell.reason, cell.detail or "") if cell.reason else None
 
 
 def pooled_ratio(
@@ -97,7 +93,7 @@ def pooled_ratio(
     return value, interval, len(mine)
 
 
-def why_not_its_price(cells: tuple[Cell, ...], tallies: Tallies) -> str | None:
+def why_not_its_price(cells: tuple[Cell, ...], tallies: Tallies) -> Why | None:
     """Return why token counts of these cells do not say what the text costs, or None.
 
     Above the limit of lost bytes a low count is text that vanished.
@@ -107,8 +103,9 @@ def why_not_its_price(cells: tuple[Cell, ...], tallies: Tallies) -> str | None:
     if not lost:
         return None
     names = [f"{key.tokenizer} on {key.language}" for key in lost]
-    return (
+    return Why(
+        "lost_text",
         f"the text does not survive: {max(shares.values()):.1%} of the bytes of "
         f"{' and '.join(names)} are lost (limit {tallies.lost_limit:.0%}), "
-        "so the count is not its price"
+        "so the count is not its price",
     )

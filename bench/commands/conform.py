@@ -121,8 +121,8 @@ def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> Ver
 
 def _why_not(engine: str, rows: Sequence[dict[str, Any]]) -> str:
     for row in rows:
-        of_it = row["tokenizer"] == engine or repr(engine) in row["message"]
-        if row["kind"] == "failure" and of_it:
+        asked = json.loads(row["data"]).get("tokenizers", [])
+        if row["kind"] == "failure" and engine in (row["tokenizer"], *asked):
             return str(row["message"])
     return "it or its reference could not be loaded or counted"
 

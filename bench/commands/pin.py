@@ -15,10 +15,10 @@ from typing import Any, Literal
 from tokbench.bench.config.corpora import HuggingFaceCorpus
 from tokbench.bench.config.schema import Config
 from tokbench.bench.corpus.hub_words import BUILDERS, local_folder
-from tokbench.bench.errors import ConfigError, InputError
+from tokbench.bench.errors import ConfigError, HubUnreachable, InputError
 from tokbench.bench.files import write_whole
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.bench.workers.hub_access import be_patient, why_refused
+from tokbench.bench.workers.hub_access import be_patient, is_unreachable, why_refused
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -117,7 +117,10 @@ def commit_of(one: Repository) -> str:
 
 
 def ask_hub(one: Repository) -> Any:
-    """Return what the Hub tells of a repository; raise `InputError` in words when it will not."""
+    """Return what the Hub tells of a repository.
+
+    Raises `HubUnreachable` when it does not answer, `InputError` in words when it will not tell.
+    """
     import huggingface_hub
 
     be_patient(30)
@@ -126,7 +129,10 @@ def ask_hub(one: Repository) -> Any:
             one.name, repo_type=one.kind, revision=one.revision, timeout=10
         )
     except Exception as exc:  # what it raises depends on its version; all of it is put in words
-        words = why_refused(exc, one.revision) or f"cannot be read: {type(exc).__name__}"
+        words = why_refused(exc, one.revision)
+        if words is not None and is_unreachable(exc):
+            raise HubUnreachable(f"{one.name} {words}") from None
+        words = words or f"cannot be read: {type(exc).__name__}"
         raise InputError(f"{one.name} {words}") from None
 
 

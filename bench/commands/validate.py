@@ -14,7 +14,7 @@ from typing import Literal
 from tokbench.bench.commands.pin import Repository, ask_hub, repositories
 from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
 from tokbench.bench.config.schema import Config
-from tokbench.bench.errors import InputError
+from tokbench.bench.errors import HubUnreachable, InputError
 from tokbench.bench.paths import looking_at, user_path
 
 
@@ -36,7 +36,7 @@ def problems(config: Config) -> Iterator[Problem]:
         try:
             found = ask_hub(one)
         except InputError as exc:
-            silent = "cannot be reached" in str(exc)
+            silent = isinstance(exc, HubUnreachable)
             place = ".".join(one.place)
             yield Problem(kind="unknown" if silent else "refused", text=f"{place}: {exc}")
             if silent:

@@ -143,7 +143,8 @@ def _spread(base: Snapshot, candidate: Snapshot) -> dict[str, str]:
 def _ungated(verdict: Verdict, reason: str | None) -> Verdict:
     if reason is None or verdict.outcome == "same":
         return verdict
-    return replace(verdict, gated=False, reason=_join(verdict.reason, "spread of its trainer"))
+    reason = _join(verdict.reason, "spread of its trainer")
+    return replace(verdict, gated=False, within_spread=True, reason=reason)
 
 
 def _cells_without_values(base: Snapshot, candidate: Snapshot, keys: Sequence[Key]) -> list[Key]:

@@ -50,6 +50,8 @@ class Verdict:
     direction: Direction = "none"
     reason: str = ""
     gated: bool = True
+    within_spread: bool = False
+    """Whether it is not gated because its trainer does not repeat itself."""
     effect: Effect = "passes"
 
     @property

@@ -70,6 +70,7 @@ class Counter:
         finding = Finding(
             kind="failure",
             suite="run",
+            reason="tokenizer_failed",
             document_id=batch.ids[0],
             message=reason[:500],
         )
@@ -190,6 +191,7 @@ class Counter:
             Finding(
                 kind="witness",
                 suite=self.suite,
+                reason="byte_sum_breached",
                 document_id=batch.ids[first],
                 message=f"token bytes add up to {n_token_bytes}, the text has {n_bytes} bytes",
                 data={"class": "byte_sum", "token_bytes": n_token_bytes, "bytes": n_bytes},

@@ -377,6 +377,7 @@ def _witness(batch: SliceBatch, i: int, after: str, kind: str, reason: str) -> F
     return Finding(
         kind="witness",
         suite="fidelity",
+        reason="changed_text",
         document_id=batch.ids[i],
         message=f"{reason}; first difference at character {at}: {expected} came back as {got}",
         data={

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.model import Finding, IntArray, Kind, Place, Status
+from tokbench.bench.reasons import Reason
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
 ROUND_TRIP = ("exact", "normalized", "lossy")
@@ -238,4 +239,5 @@ class Cell:
     key: CellKey
     status: Status
     tally: Tally = field(default_factory=empty_tally)
+    reason: Reason | None = None
     detail: str | None = None

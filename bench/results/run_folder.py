@@ -33,7 +33,9 @@ from tokbench.bench.results.seal import check_files
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE_VERSIONS = (1, SCHEMA_VERSION)
+"""Schemas that can be read; a column that an old one has not is null."""
 
 MEASUREMENTS = pa.schema(
     [
@@ -55,6 +57,7 @@ MEASUREMENTS = pa.schema(
         ("n", pa.int64()),
         ("params", pa.string()),
         ("status", pa.string()),
+        ("reason", pa.string()),
         ("detail", pa.string()),
     ]
 )
@@ -63,6 +66,7 @@ FINDINGS = pa.schema(
     [
         ("kind", pa.string()),
         ("suite", pa.string()),
+        ("reason", pa.string()),
         ("tokenizer", pa.string()),
         ("corpus", pa.string()),
         ("language", pa.string()),
@@ -201,6 +205,7 @@ def _measurement_rows(
             m.n,
             _params(m),
             m.status,
+            m.reason,
             None if m.detail is None else clean(m.detail),
         )
         for m in measurements
@@ -252,6 +257,7 @@ def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
         {
             "kind": f.kind,
             "suite": f.suite,
+            "reason": f.reason,
             "tokenizer": f.tokenizer,
             "corpus": f.corpus,
             "language": f.language,
@@ -297,6 +303,11 @@ class Results:
         Its seal and shape are checked, the other files' digests by `load_results`.
         """
         return read_run_file(self.folder)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the run was written in an older schema."""
+        return bool(self.run.get("schema_version") != SCHEMA_VERSION)
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -385,7 +396,8 @@ class Results:
         if name not in _NOISY and name not in self.run.get("files", {name}):
             raise ResultsError(f"{self.folder / name}: is not among the files of run.json")
         try:
-            return self._read(name, columns).select(columns or schema.names)
+            table = self._read(name, None if self.is_old else columns)
+            return _in_schema(table, schema, old=self.is_old).select(columns or schema.names)
         except (pa.ArrowException, KeyError) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
 
@@ -395,6 +407,14 @@ class Results:
                 return file.read(columns)
         except (OSError, pa.ArrowException) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
+
+
+def _in_schema(table: pa.Table, schema: pa.Schema, *, old: bool) -> pa.Table:
+    """Return a table in the schema of today; columns that an old run has not are null."""
+    for field in schema if old else ():
+        if field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names)
 
 
 def load_results(path: str | Path) -> Results:
@@ -412,9 +432,10 @@ def load_results(path: str | Path) -> Results:
         )
         raise ResultsError(f"{path}: is no finished run (no run.json){hint}")
     found = results.run.get("schema_version")
-    if found != SCHEMA_VERSION:
+    if found not in READABLE_VERSIONS:
         raise ResultsError(
-            f"{path}: has results schema {found}, this tokbench reads {SCHEMA_VERSION}; "
+            f"{path}: has results schema {found}, this tokbench reads "
+            f"{' and '.join(map(str, READABLE_VERSIONS))}; "
             "run it again or use the tokbench version named in run.json"
         )
     results.check()

@@ -31,6 +31,7 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     header = {
         **identity,
         "status": cell.status,
+        "reason": cell.reason,
         "detail": cell.detail,
         "failed_rows": list(cell.tally.failed_rows),
         "findings": finding_rows(cell.tally.findings),
@@ -105,6 +106,7 @@ def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | N
     return Cell(
         key=key,
         status=header["status"],
+        reason=header["reason"],
         detail=header["detail"],
         tally=Tally(
             rows=arrays["rows"],

@@ -24,6 +24,7 @@ from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, 
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import ResultsError, TokbenchError
 from tokbench.bench.model import Tokenizer
+from tokbench.bench.reasons import Reason
 from tokbench.bench.results.vocabulary import keep_vocabulary
 from tokbench.bench.run.cell_files import read_cell, write_cell
 from tokbench.bench.workers import heartbeat
@@ -86,11 +87,11 @@ class CellTask:
         names = ", ".join(_ids_of(self.slice, sorted(lost)))
         n = f"{len(lost)} documents" if len(lost) > 1 else "1 document"
         given_up = f"{n} ended its worker ({names}), the limit; last: {reason}"
-        return Settle(outcome=self.hopeless(given_up))
+        return Settle(outcome=replace(self.hopeless(given_up), code="documents_lost"))
 
     def hopeless(self, reason: str) -> CellOutcome:
         """Return the outcome without numbers."""
-        return CellOutcome(key=self.key, path=self.path, reason=reason)
+        return CellOutcome(key=self.key, path=self.path, reason=reason, code="worker_lost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +103,9 @@ class CellOutcome:
     identity: Mapping[str, str] = field(default_factory=dict)
     facts: TokenizerFacts | None = None
     reason: str | None = None
+    """Why there are no counts, in words."""
+    code: Reason | None = None
+    """The same as a code."""
     reused: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
     process: int = 0
@@ -168,6 +172,7 @@ def count_cell(task: CellTask) -> CellOutcome:
         identity=identity,
         facts=facts,
         reason=reason,
+        code=None if reason is None else "tokenizer_failed",
         reused=reused,
         seconds=watch.stop(),
         process=os.getpid(),
@@ -324,7 +329,13 @@ def judged(key: CellKey, tally: Tally) -> Cell:
     """Return a cell with the status that its tally deserves."""
     n_failed = len(tally.failed_rows)
     if not n_failed and not tally.n:
-        return Cell(key=key, status="skipped", tally=tally, detail="the corpus has no documents")
+        return Cell(
+            key=key,
+            status="skipped",
+            tally=tally,
+            reason="no_documents",
+            detail="the corpus has no documents",
+        )
     if not n_failed:
         return Cell(key=key, status="ok", tally=tally)
     failure = next(f for f in tally.findings if f.kind == "failure")
@@ -332,4 +343,10 @@ def judged(key: CellKey, tally: Tally) -> Cell:
         f"{n_failed} of {n_failed + tally.n} documents failed, first {failure.document_id}: "
         f"{failure.message}"
     )
-    return Cell(key=key, status="partial" if tally.n else "failed", tally=tally, detail=detail)
+    return Cell(
+        key=key,
+        status="partial" if tally.n else "failed",
+        tally=tally,
+        reason="documents_failed",
+        detail=detail,
+    )

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.errors import what_failed
-from tokbench.bench.model import Finding
 from tokbench.bench.run.inputs import Prepared, RunContext
+from tokbench.bench.run.suite_output import stamped, stopped
 from tokbench.bench.run.trained_models import SliceTexts, trainer_of
 from tokbench.bench.timing.contest import Contest, Timed, Training
 from tokbench.bench.timing.suite import ClockSuite
@@ -58,7 +58,12 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
 def _time(name: str, suite: ClockSuite, contest: Contest) -> Timed:
     """Return what one suite finds; its failure is a finding."""
     try:
-        return suite.measure(contest)
+        timed = suite.measure(contest)
+        return Timed(
+            measurements=[stamped(name, row) for row in timed.measurements],
+            samples=timed.samples,
+            findings=[stamped(name, finding) for finding in timed.findings],
+        )
     except Exception as exc:
-        failure = Finding(kind="failure", suite=name, message=what_failed(exc))
+        failure = stopped(name, what_failed(exc))
         return Timed(measurements=(), samples=(), findings=[failure])

@@ -19,6 +19,7 @@ from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import InputError, Refusal, TokbenchError, TrainingError
 from tokbench.bench.model import Finding, Place
 from tokbench.bench.progress import SILENT, Progress
+from tokbench.bench.reasons import Reason
 from tokbench.bench.run import input_tasks
 from tokbench.bench.run.input_tasks import Prepared as Answer
 from tokbench.bench.run.input_tasks import SliceTask, TrainTask
@@ -57,20 +58,28 @@ class Prepared:
     untrained: Mapping[str, str]
     """Why a tokenizer cannot be trained, by its key."""
 
-    def why_missing(self, key: CellKey) -> str | None:
+    def why_missing(self, key: CellKey) -> tuple[Reason, str] | None:
         """Return why a cell cannot be counted, None where it can."""
         if key.tokenizer in self.untrained:
-            return self.untrained[key.tokenizer]
+            return "training_failed", self.untrained[key.tokenizer]
         if key.place not in self.slices:
-            return self.failures.get(key.place, "its corpus could not be read")
+            return "corpus_failed", self.failures.get(key.place, "its corpus could not be read")
         return None
 
     def findings(self) -> Iterator[Finding]:
         """Yield the failures and refusals of corpora as findings."""
         for place, reason in self.failures.items():
-            yield Finding(kind="failure", suite="run", **place._asdict(), message=reason)
+            yield Finding(
+                kind="failure",
+                suite="run",
+                reason="corpus_failed",
+                **place._asdict(),
+                message=reason,
+            )
         for corpus, reason in self.refusals.items():
-            yield Finding(kind="refusal", suite="multilingual", corpus=corpus, message=reason)
+            yield Finding(
+                kind="refusal", suite="run", reason="not_aligned", corpus=corpus, message=reason
+            )
 
 
 def prepare(context: RunContext) -> Prepared:

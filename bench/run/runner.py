@@ -32,7 +32,7 @@ from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, make_plan
 from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.suite import TokenizerSuite
-from tokbench.bench.run.suite_output import collect, failed_rows
+from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.run.suite_task import Answers, Asking, Counted
 from tokbench.bench.run.write import RunRecord, write_run
 from tokbench.bench.workers.executors import Executor, Inline
@@ -181,8 +181,8 @@ def _tasks(
     """Yield the cells that can be counted, and note why the others cannot."""
     run = context.config.run
     for key in keys:
-        if reason := prepared.why_missing(key):
-            counting.impossible(key, reason)
+        if why := prepared.why_missing(key):
+            counting.impossible(key, *why)
             continue
         yield CellTask(
             key=key,
@@ -253,13 +253,13 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
         else:
             continue
         given: list[Measurement | Finding] = []
-        reason = collect(give, given)
+        reason = collect(name, give, given)
         findings += [item for item in given if isinstance(item, Finding)]
         found = [item for item in given if isinstance(item, Measurement)]
         measurements += found
         if reason is not None:
             measurements += failed_rows(name, suite.metrics, found, reason)
-            findings.append(Finding(kind="failure", suite=name, message=reason))
+            findings.append(stopped(name, reason))
         elif isinstance(suite, CountsSuite):
             measurements += _without_values(name, suite, found, tallies)
     return measurements, findings
@@ -282,6 +282,7 @@ def _without_values(
                     suite=name,
                     **cell.key._asdict(),
                     status=cell.status,
+                    reason=cell.reason,
                     detail=cell.detail,
                 )
 
@@ -296,8 +297,13 @@ def _findings_of_cells(tallies: Tallies) -> Iterator[Finding]:
     for cell in tallies.cells.values():
         yield from cell.tally.findings
         if cell.status == "failed":
-            message = cell.detail or "failed"
-            yield Finding(kind="failure", suite="run", **cell.key._asdict(), message=message)
+            yield Finding(
+                kind="failure",
+                suite="run",
+                reason=cell.reason or "tokenizer_failed",
+                **cell.key._asdict(),
+                message=cell.detail or "failed",
+            )
 
 
 def _problems(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tokbench.bench.count.tally import Cell, CellKey, TokenizerFacts
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.progress import Progress
+from tokbench.bench.reasons import Reason
 from tokbench.bench.results.run_folder import cell_path
 from tokbench.bench.run.cell_files import stored_tally
 from tokbench.bench.run.cell_task import CellOutcome, CellTask, judged, parts_of
@@ -57,9 +58,10 @@ class Counting:
         while not self._finished.empty():
             self._take(self._finished.get())
 
-    def impossible(self, key: CellKey, reason: str) -> None:
+    def impossible(self, key: CellKey, reason: Reason, detail: str) -> None:
         """Note a cell that cannot be counted."""
-        self._finish(Cell(key=key, status="failed", detail=reason), reused=False)
+        cell = Cell(key=key, status="failed", reason=reason, detail=detail)
+        self._finish(cell, reused=False)
 
     def wait(self) -> dict[CellKey, Cell]:
         """Return all cells in the order of the plan, once the last one is finished."""
@@ -95,8 +97,8 @@ class Counting:
 
 
 def _cell_of(key: CellKey, outcomes: Sequence[CellOutcome]) -> Cell:
-    reasons = [outcome.reason for outcome in outcomes if outcome.reason is not None]
-    if reasons:
-        return Cell(key=key, status="failed", detail=reasons[0])
+    for outcome in outcomes:
+        if outcome.reason is not None:
+            return Cell(key=key, status="failed", reason=outcome.code, detail=outcome.reason)
     paths, identities = [o.path for o in outcomes], [o.identity for o in outcomes]
     return judged(key, stored_tally(paths, key, identities))

@@ -193,7 +193,7 @@ def ask(task: AskTask) -> AskOutcome:
                 asked=asked,
             )
             if tallies.cells:
-                reason = collect(partial(task.plugin.measure, examination), found)
+                reason = collect(task.suite, partial(task.plugin.measure, examination), found)
     except TokbenchError:  # a tokenizer that cannot be loaded: its cells say so
         pass
     return AskOutcome(
@@ -223,9 +223,20 @@ def _lost(suite: str, item: LostItem, reason: str) -> Finding:
     return Finding(
         kind="failure",
         suite=suite,
+        reason="worker_lost",
         tokenizer=item.tokenizer,
         message=f"{reason} at {item}",
         data={"class": "lost", "doing": item.doing, "item": item.item},
+    )
+
+
+def _not_loaded(suite: str, unit: Sequence[str], message: str) -> Finding:
+    return Finding(
+        kind="failure",
+        suite=suite,
+        reason="tokenizer_failed",
+        message=message,
+        data={"tokenizers": list(unit)},
     )
 
 
@@ -278,7 +289,7 @@ class Asking:
                 if missing := [key for key in unit if key not in able]:
                     known = ", ".join(able) or "none"
                     why = f"no tokenizer {missing[0]!r} was loaded in this run; there are: {known}"
-                    self._findings.append(Finding(kind="failure", suite=name, message=why))
+                    self._findings.append(_not_loaded(name, unit, why))
                 else:
                     chosen = tuple(sources[key] for key in unit)
                     self._begin(name, chosen, counted.of(unit))
@@ -318,5 +329,11 @@ class Asking:
                 failed_rows(outcome.suite, specs, outcome.measurements, outcome.reason, key)
             )
             answers.findings.append(
-                Finding(kind="failure", suite=outcome.suite, tokenizer=key, message=outcome.reason)
+                Finding(
+                    kind="failure",
+                    suite=outcome.suite,
+                    reason="suite_failed",
+                    tokenizer=key,
+                    message=outcome.reason,
+                )
             )

@@ -125,7 +125,13 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
         "corpora": stored(corpora, config.folder),
         "cells": [
-            {**cell.key._asdict(), "status": cell.status, "n": cell.tally.n, "detail": cell.detail}
+            {
+                **cell.key._asdict(),
+                "status": cell.status,
+                "n": cell.tally.n,
+                "reason": cell.reason,
+                "detail": cell.detail,
+            }
             for cell in tallies.cells.values()
         ],
         "digest": digest,

@@ -46,12 +46,16 @@ def import_json(run: str | Path, path: str | Path) -> int:
         _check(results, benchmark, path)
     samples = [vars(sample) for b in benchmarks for sample in _samples(b)]
     rows = [row for b in benchmarks for row in _rows(results, b)]
-    kept = [r for r in results.throughput.to_pylist() if SOURCE not in r["params"]]
+    kept = [r for r in results.throughput.to_pylist() if not _was_imported(r)]
     timings = [r for r in results.timings.to_pylist() if r["source"] != SOURCE]
     write_parquet(results.folder / "throughput.parquet", table_of([*kept, *rows], MEASUREMENTS))
     table = pa.Table.from_pylist([*timings, *samples], schema=TIMINGS)
     write_parquet(results.folder / "timings.parquet", table)
     return len(benchmarks)
+
+
+def _was_imported(row: Mapping[str, Any]) -> bool:
+    return bool(json.loads(row["params"]).get("source") == SOURCE)
 
 
 def _read(path: str | Path) -> list[dict[str, Any]]:

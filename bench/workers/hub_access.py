@@ -60,6 +60,9 @@ def set_up_hub(*, offline: bool = False) -> None:
 class HubWaitError(InputError):
     """The Hub kept its libraries waiting longer than the limit."""
 
+    status: str | None = None
+    """What the Hub answered last; None where it gave no answer."""
+
 
 class _Patience(logging.Handler):
     """Adds up how long the libraries wait for the Hub, and ends it at a limit."""
@@ -84,13 +87,16 @@ class _Patience(logging.Handler):
         heartbeat.at("hub")
         if self._last - self._first > self.seconds:
             self._first = self._last = 0.0
-            raise HubWaitError(self._words())
+            waited = HubWaitError(self._words())
+            waited.status, self._status = self._status, None
+            raise waited
 
     def _words(self) -> str:
         limit = f"longer than {self.seconds:g} s, the limit (limits.hub_seconds)"
-        status, self._status = self._status, None
-        if status is not None:
-            return f"refused for now: the Hub answers {status} and would keep us waiting {limit}"
+        if self._status is not None:
+            return (
+                f"refused for now: the Hub answers {self._status} and would keep us waiting {limit}"
+            )
         return f"cannot be reached: no whole answer from the Hub, and waiting would take {limit}"
 
 
@@ -148,6 +154,17 @@ def why_refused(exc: BaseException, revision: str | None) -> str | None:
         or _damaged(text, names)
         or _unreachable(text, names)
     )
+
+
+def is_unreachable(exc: BaseException) -> bool:
+    """Whether the Hub gave no answer at all; for what `why_refused` has words for."""
+    causes = list(chain(exc))
+    for one in causes:
+        if isinstance(one, HubWaitError):
+            return one.status is None
+    text = " ".join(map(str, causes))
+    names = {type(one).__name__ for one in causes}
+    return why_refused(exc, None) == _unreachable(text, names)
 
 
 def _status_of(exc: BaseException) -> int | None:

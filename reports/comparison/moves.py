@@ -126,7 +126,7 @@ def signed_percent(share: float) -> str:
 def reason_of(move: Move) -> str:
     """Return why, and whether the gate looks at it."""
     said = [move.worst.reason] if move.worst.reason else []
-    if not move.gated and "spread" not in move.worst.reason:
+    if not move.gated and not move.worst.within_spread:
         said.append("not gated")
     elif move.outcome in ("worse", "changed") and move.effect == "passes" and move.gated:
         said.append("allowed by the gate")

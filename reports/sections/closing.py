@@ -67,7 +67,7 @@ def _refused_premiums(view: View) -> Iterator[str]:
     lost = f"more than {limit} of the text's bytes are lost, there or in the pivot"
     for row in view.rows:
         if row["status"] == "refused" and row["metric"] in ("premium", "program_premium"):
-            reason = lost if "does not survive" in row["detail"] else row["detail"]
+            reason = lost if row["reason"] == "lost_text" else row["detail"]
             groups.setdefault((row["tokenizer"], row["corpus"], reason), []).append(row["language"])
     for (tokenizer, corpus, reason), languages in groups.items():
         yield (

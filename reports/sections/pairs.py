@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tokbench.bench.markup import count, escape, percent
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.tokens import code, shown_text
-from tokbench.reports.view import Row, View
+from tokbench.reports.view import Row, View, meaning_of
 
 PLACES = 3
 """Where ids differ: so many languages are named."""
@@ -123,7 +123,7 @@ def _witness(w: Row) -> list[str]:
     return [
         escape(data["first"]),
         escape(data["second"]),
-        escape(w["message"].split(": ")[0]),
+        escape(meaning_of(w)),
         code(shown_text(data["text"])),
         escape(_ids(data["first_ids"])),
         escape(_ids(data["second_ids"])),

@@ -8,7 +8,7 @@ from tokbench.bench.markup import count, escape, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.tables import crossed, folded, listed, pooled
 from tokbench.reports.tokens import code, code_points, shown_text
-from tokbench.reports.view import Row, View, summarize
+from tokbench.reports.view import Row, View, meaning_of, summarize
 
 MOST_WITNESSES, MOST_EXCERPTS = 40, 100
 
@@ -150,12 +150,8 @@ def _plain(name: str) -> str:
 
 
 def _meanings(view: View) -> dict[str, str]:
-    """Return what each class means, in the words of the witnesses' messages."""
-    return {
-        w["data"]["class"]: w["message"].split(": ")[0]
-        for w in _witnesses(view)
-        if w["data"]["failure"] is None
-    }
+    """Return what each class means, as the witnesses say."""
+    return {w["data"]["class"]: meaning_of(w) for w in _witnesses(view)}
 
 
 def _witnesses(view: View) -> list[Row]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         TrainedModel,
         TrainerPlugin,
     )
+    from tokbench.bench.reasons import Reason
     from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
     from tokbench.bench.results.run_folder import Results
     from tokbench.bench.run.probe import Examination, Subject
@@ -74,6 +75,7 @@ _HOMES = {
     " HasSpecialTokens HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
     "plugins": "LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
     " TokenizerPlugin Trace TrainedModel TrainerPlugin",
+    "reasons": "Reason",
     "results.report": "HistoryPlugin ReportPlugin",
     "results.run_folder": "Results",
     "run.probe": "Examination Subject",
@@ -121,6 +123,7 @@ __all__ = [
     "NestedTrainer",
     "Place",
     "Plugin",
+    "Reason",
     "Refusal",
     "ReportPlugin",
     "Results",

@@ -61,7 +61,6 @@ LONGEST = MetricSpec(
     "`longest`, and limits are options too.",
     trap="Cutting a long text into pieces to make it faster: that changes the ids at every cut.",
 )
-SUITE = "complexity"
 NOISE_CALLS = 21
 NOISE = 20
 """A time below so many times that of a call on one letter is mostly the call, not the text."""
@@ -293,7 +292,6 @@ class Series:
         points = [[point.length, point.seconds] for point in self.points]
         yield Measurement(
             metric=EXPONENT,
-            suite=SUITE,
             tokenizer=key,
             value=growth.exponent if growth else None,
             ci_low=growth.low if growth else None,
@@ -305,16 +303,17 @@ class Series:
                 "lengths": list(growth.lengths) if growth else [],
                 "noise_seconds": self.noise,
             },
+            reason=None if growth else "not_resolvable",
             detail=None if growth else self._why_not(),
         )
         yield Measurement(
             metric=LONGEST,
-            suite=SUITE,
             tokenizer=key,
             value=float(self.points[-1].length) if self.points else None,
             n=len(self.points),
             params={**params, "tokens": self.tokens},
             status=("partial" if self.points else "failed") if self.ended else "ok",
+            reason="length_limit" if self.ended else None if self.points else "not_resolvable",
             detail=self.ended,
         )
 
@@ -327,4 +326,6 @@ class Series:
 
 
 def _not_probed(key: str, reason: str) -> Finding:
-    return Finding(kind="failure", suite=SUITE, tokenizer=key, message=f"not probed: {reason}")
+    return Finding(
+        kind="failure", reason="timing_failed", tokenizer=key, message=f"not probed: {reason}"
+    )

@@ -10,7 +10,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.model import Measurement, Place
 from tokbench.suites.efficiency.specs import RANK, TOKEN_RATIO
-from tokbench.suites.rows import of_cell, pooled_ratio
+from tokbench.suites.rows import Why, pooled_ratio, row
 
 
 def rankings(tallies: Tallies, *, pairs: bool) -> Iterator[Measurement]:
@@ -33,15 +33,13 @@ def rankings(tallies: Tallies, *, pairs: bool) -> Iterator[Measurement]:
             by_key = {cell.key: cell for cell in ranked}
             for (a, b), (value, interval, n) in ratios.items():
                 params = {"other": b.tokenizer}
-                yield of_cell(
-                    "efficiency", by_key[a], TOKEN_RATIO, value, interval, n=n, params=params
-                )
+                yield row(by_key[a], TOKEN_RATIO, value, interval, n=n, params=params)
 
 
 def _places(
     cells: Sequence[Cell],
     ranked: Sequence[Cell],
-    reasons: dict[CellKey, str | None],
+    reasons: dict[CellKey, Why | None],
     ratios: dict[tuple[CellKey, CellKey], Interval],
 ) -> Iterator[Measurement]:
     places = {cell.key: 1 for cell in ranked}
@@ -52,19 +50,19 @@ def _places(
             places[a] += 1
     for cell in cells:
         params: dict[str, object] = {"by": "bytes_per_token", "of": len(ranked)}
-        place, reason = places.get(cell.key), reasons[cell.key]
-        yield of_cell("efficiency", cell, RANK, place, params=params, detail=reason)
+        yield row(cell, RANK, places.get(cell.key), params=params, why=reasons[cell.key])
 
 
-def why_unranked(cell: Cell, tallies: Tallies) -> str | None:
+def why_unranked(cell: Cell, tallies: Tallies) -> Why | None:
     """Return why a cell must not be ranked, None when it may be."""
     if cell.status == "partial":
-        return "not ranked: some documents failed"
+        return Why("documents_failed", "not ranked: some documents failed")
     if not cell.tally.total("tokens"):
-        return "not ranked: no tokens"
+        return Why("no_tokens", "not ranked: no tokens")
     lost = tallies.lost_share(cell)
     if lost is not None and lost > tallies.lost_limit:
-        return (
-            f"not ranked: {lost:.1%} of the text's bytes are lost (limit {tallies.lost_limit:.0%})"
+        return Why(
+            "lost_text",
+            f"not ranked: {lost:.1%} of the text's bytes are lost (limit {tallies.lost_limit:.0%})",
         )
     return None

@@ -27,9 +27,9 @@ from tokbench.suites.efficiency.specs import (
     WORD_METRICS,
 )
 from tokbench.suites.histograms import length_shares, merged, weighted_quantiles
-from tokbench.suites.rows import of_cell, pooled_ratio, why_not_its_price
+from tokbench.suites.rows import Why, pooled_ratio, row, why_not_its_price
 
-SUITE = "efficiency"
+NO_TOKENS = Why("no_tokens", "no tokens: nothing to divide by")
 QUANTILES = (0.5, 0.9, 1.0)
 LONGEST = 16
 """Tokens of more bytes than this are one row of the distribution."""
@@ -82,53 +82,45 @@ def _sizes(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     tally, resampling = cell.tally, tallies.resampling
     n_tokens = tally.total("tokens")
     units = resampling.units(cell.key.corpus, cell.key.language)
-    empty = None if n_tokens else "no tokens: nothing to divide by"
+    empty = None if n_tokens else NO_TOKENS
     for metric, column in SIZES:
         interval = resampling.ratio(cell, column, cell, "tokens") if n_tokens else NO_INTERVAL
         value = bytes_per_token(tally.total(column), n_tokens)
         params = {"resampled": units.name, "units": units.n}
-        yield of_cell(SUITE, cell, metric, value, interval, detail=empty, params=params)
-    yield of_cell(SUITE, cell, TOKENS, n_tokens)
+        yield row(cell, metric, value, interval, why=empty, params=params)
+    yield row(cell, TOKENS, n_tokens)
 
 
 def _words(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     tally = cell.tally
     n_words = tally.total("words")
-    reason = tallies.facts(cell.key).words_reason
-    if reason is None and not n_words:
-        reason = "no words whose token boundaries are known"
+    undefined = tallies.facts(cell.key).words_reason
+    why = Why("words_undefined", undefined) if undefined else None
+    if why is None and not n_words:
+        why = Why("no_words", "no words whose token boundaries are known")
     columns = ("word_tokens", "tokens", "continued_words", "single_token_words")
     for metric, column in zip(WORD_METRICS, columns, strict=True):
-        value = None if reason else tally.total(column) / n_words
-        n = None if reason else n_words
-        yield of_cell(SUITE, cell, metric, value, n=n, detail=reason, params={"unit_of_n": "words"})
+        value = None if why else tally.total(column) / n_words
+        n = None if why else n_words
+        yield row(cell, metric, value, n=n, unit="words", why=why)
 
 
 def _normalized(cell: Cell, reference: str, tallies: Tallies) -> Measurement:
     """Compare with the reference on the same documents; refused where either loses the text."""
     params = {"reference": reference}
-    reason: str | None
+    why: Why | None
     other = tallies.cells.get(CellKey(reference, cell.key.corpus, cell.key.language))
     if other is None or not other.tally.total("tokens"):
-        reason = f"the reference {reference} was not counted here"
+        why = Why("reference_missing", f"the reference {reference} was not counted here")
         if other is None and reference not in tallies.tokenizers:
-            reason = f"the reference {reference} is no tokenizer of this run"
+            words = f"the reference {reference} is no tokenizer of this run"
+            why = Why("reference_missing", words)
     else:
-        reason = why_not_its_price((cell, other), tallies)
-        if reason is None:
+        why = why_not_its_price((cell, other), tallies)
+        if why is None:
             value, interval, n = pooled_ratio(cell, other, "tokens", tallies)
-            return of_cell(
-                SUITE, cell, NORMALIZED_SEQUENCE_LENGTH, value, interval, n=n, params=params
-            )
-    return of_cell(
-        SUITE,
-        cell,
-        NORMALIZED_SEQUENCE_LENGTH,
-        None,
-        status="refused",
-        detail=reason,
-        params=params,
-    )
+            return row(cell, NORMALIZED_SEQUENCE_LENGTH, value, interval, n=n, params=params)
+    return row(cell, NORMALIZED_SEQUENCE_LENGTH, None, status="refused", why=why, params=params)
 
 
 def _of_contents(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
@@ -139,17 +131,15 @@ def _of_contents(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
         return
     n_tokens = int(counts.sum())
     spaced = int(counts[contents.starts_with_space[ids]].sum())
-    params: dict[str, object] = {"unit_of_n": "tokens"}
-    share = spaced / n_tokens
-    yield of_cell(SUITE, cell, SPACE_INITIAL_SHARE, share, n=n_tokens, params=params)
+    yield row(cell, SPACE_INITIAL_SHARE, spaced / n_tokens, n=n_tokens, unit="tokens")
     lengths, counts = _with_bytes(contents, ids, counts)
     if len(lengths):
         for quantile, length in zip(
             QUANTILES, weighted_quantiles(lengths, counts, QUANTILES), strict=True
         ):
-            quantiled = {**params, "quantile": quantile}
             n = int(counts.sum())
-            yield of_cell(SUITE, cell, TOKEN_LENGTH, length, n=n, params=quantiled)
+            params = {"quantile": quantile}
+            yield row(cell, TOKEN_LENGTH, length, n=n, unit="tokens", params=params)
 
 
 def _with_bytes(
@@ -178,12 +168,12 @@ def _length_distributions(tallies: Tallies) -> Iterator[Measurement]:
             of_length = {"bytes": place} if place <= LONGEST else {"bytes_above": LONGEST}
             yield Measurement(
                 metric=TOKEN_LENGTH_SHARE,
-                suite=SUITE,
                 tokenizer=tokenizer,
                 corpus=corpus,
                 value=share,
                 n=int(counts.sum()),
                 params={**of_length, "unit_of_n": "tokens"},
                 status="partial" if partial else "ok",
+                reason=partial.reason if partial else None,
                 detail=partial.detail if partial else None,
             )

@@ -18,9 +18,7 @@ from tokbench.suites.fidelity.specs import (
     SPECIAL_SPELLINGS,
     UNK_RATE,
 )
-from tokbench.suites.rows import of_cell
-
-SUITE = "fidelity"
+from tokbench.suites.rows import Why, row
 
 
 class Fidelity(CountsSuite):
@@ -42,28 +40,28 @@ class Fidelity(CountsSuite):
             yield from _round_trip(cell)
             yield from _losses(cell, tallies)
             yield from _rates(cell)
-            yield of_cell(SUITE, cell, SPECIAL_SPELLINGS, cell.tally.total("spells_special"))
+            yield row(cell, SPECIAL_SPELLINGS, cell.tally.total("spells_special"))
             if tallies.tokenizers[cell.key.tokenizer].byte_exact:
-                yield of_cell(SUITE, cell, BYTE_SUM_BREACHES, cell.tally.total("byte_sum_breach"))
+                yield row(cell, BYTE_SUM_BREACHES, cell.tally.total("byte_sum_breach"))
 
 
 def _round_trip(cell: Cell) -> Iterator[Measurement]:
     for number, name in enumerate(ROUND_TRIP):
         count = cell.tally.round_trip_count(number)
         params = {"class": name, "documents": count}
-        yield of_cell(SUITE, cell, ROUND_TRIP_SHARE, count / cell.tally.n, params=params)
+        yield row(cell, ROUND_TRIP_SHARE, count / cell.tally.n, params=params)
 
 
 def _losses(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     n_bytes = cell.tally.total("bytes")
     if not n_bytes:
-        yield of_cell(SUITE, cell, LOST_BYTE_SHARE, None, detail="no bytes: nothing to lose")
+        yield row(cell, LOST_BYTE_SHARE, None, why=Why("no_text", "no bytes: nothing to lose"))
         return
-    yield of_cell(SUITE, cell, LOST_BYTE_SHARE, tallies.lost_share(cell))
+    yield row(cell, LOST_BYTE_SHARE, tallies.lost_share(cell))
     for cause in LOSS_CAUSES:
         lost = cell.tally.total(f"lost_{cause}")
         if lost:
-            yield of_cell(SUITE, cell, LOST_BYTE_SHARE, lost / n_bytes, params={"cause": cause})
+            yield row(cell, LOST_BYTE_SHARE, lost / n_bytes, params={"cause": cause})
 
 
 def _rates(cell: Cell) -> Iterator[Measurement]:
@@ -74,5 +72,5 @@ def _rates(cell: Cell) -> Iterator[Measurement]:
         (PARTIAL_CHARACTER_RATE, "partial_character"),
     ):
         value = cell.tally.total(column) / n_tokens if n_tokens else None
-        detail = None if n_tokens else "no tokens: nothing to divide by"
-        yield of_cell(SUITE, cell, metric, value, detail=detail)
+        why = None if n_tokens else Why("no_tokens", "no tokens: nothing to divide by")
+        yield row(cell, metric, value, why=why)

@@ -21,9 +21,7 @@ from tokbench.bench.model import Finding, HasPreTokens, Measurement, MetricSpec,
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.bench.run.suite import TokenizerSuite
 from tokbench.suites.efficiency.specs import SEGMENTATION_HEADROOM
-from tokbench.suites.rows import of_cell
-
-SUITE = "headroom"
+from tokbench.suites.rows import Why, row
 
 
 class Headroom(TokenizerSuite):
@@ -48,13 +46,13 @@ class Headroom(TokenizerSuite):
                 yield self._headroom(examination, subject, cell, fewest)
 
     def _refused(self, cell: Cell) -> Measurement:
-        return of_cell(
-            SUITE,
+        words = "the tokenizer does not say which tokens lie in one pre-token"
+        return row(
             cell,
             SEGMENTATION_HEADROOM,
             None,
             status="refused",
-            detail="the tokenizer does not say which tokens lie in one pre-token",
+            why=Why("not_offered", words),
             params={"documents_asked": self.documents},
         )
 
@@ -69,9 +67,9 @@ class Headroom(TokenizerSuite):
                     n, emitted = n + 1, emitted + len(answer[0])
                     possible += fewest.of_document(*answer)
         value = 1 - possible / emitted if emitted else None
-        detail = None if emitted else "no tokens: nothing to save"
+        why = None if emitted else Why("no_tokens", "no tokens: nothing to save")
         params = {"documents_asked": self.documents, "emitted": emitted, "fewest": possible}
-        return of_cell(SUITE, cell, SEGMENTATION_HEADROOM, value, n=n, params=params, detail=detail)
+        return row(cell, SEGMENTATION_HEADROOM, value, n=n, params=params, why=why)
 
     def _rows(
         self, examination: Examination, cell: Cell
@@ -80,7 +78,7 @@ class Headroom(TokenizerSuite):
         facts = examination.tallies.facts(cell.key)
         owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
         n = len(facts.document_ids)
-        rng = np.random.Generator(np.random.PCG64(seed_of(examination.seed, owner, SUITE)))
+        rng = np.random.Generator(np.random.PCG64(seed_of(examination.seed, owner, "headroom")))
         chosen = rng.permutation(n)[: self.documents]
         return np.intersect1d(chosen, cell.tally.rows).astype(np.int64)
 

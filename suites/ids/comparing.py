@@ -287,6 +287,7 @@ def _finding(
     expected = comparison.expected(explanation, document_id)
     data: dict[str, Any] = {
         "class": f"{suite}:{explanation}",
+        "meaning": comparison.reason(explanation),
         "first": pair.first,
         "second": pair.second,
         "text": text,
@@ -299,7 +300,7 @@ def _finding(
     }
     return Finding(
         kind="witness",
-        suite=suite,
+        reason="ids_differ",
         tokenizer=pair.first,
         corpus=key.corpus if key else None,
         language=key.language if key else None,

@@ -60,7 +60,6 @@ NONCONFORMING = MetricSpec(
     "one of them is what a model was trained on.",
 )
 
-SUITE = "conformance"
 Verdict = Literal["exact", "exact except", "wrong"]
 
 
@@ -134,7 +133,7 @@ class Conformance(TokenizerSuite):
         for place in self._places(comparison, examination):
             ledger.add(place)
             yield place.measurement(pair)
-            yield from witnesses(comparison, place.found, SUITE, place.key)
+            yield from witnesses(comparison, place.found, "conformance", place.key)
         yield ledger.verdict(pair)
 
     def _places(self, comparison: Comparison, examination: Examination) -> Iterator[Place]:
@@ -188,7 +187,6 @@ class Place:
             params |= {"category": self.category, "unit_of_n": "strings"}
         return Measurement(
             metric=NONCONFORMING,
-            suite=SUITE,
             tokenizer=pair.first,
             corpus=self.key.corpus if self.key else None,
             language=self.key.language if self.key else None,
@@ -196,6 +194,7 @@ class Place:
             n=self.n,
             params=params,
             status="failed" if self.gone else "ok",
+            reason="tokenizer_failed" if self.gone else None,
             detail=self.gone,
         )
 
@@ -259,7 +258,7 @@ class Ledger:
         """Return the verdict with its numbers."""
         return Finding(
             kind="warning" if self.unexpected else "note",
-            suite=SUITE,
+            reason="verdict",
             tokenizer=pair.first,
             message=self._said(pair),
             data={

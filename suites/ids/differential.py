@@ -20,8 +20,6 @@ from tokbench.suites.ids.comparing import Comparison, Differences, Pair, suspect
 from tokbench.suites.witnesses.fuzz import fuzz
 from tokbench.suites.witnesses.specs import AGREEMENT, UNEXPECTED
 
-SUITE = "differential"
-
 
 class Differential(TokenizerSuite):
     """Compare pairs of tokenizers over every corpus of the run and over seeded hard strings."""
@@ -63,7 +61,7 @@ def _corpora(examination: Examination, comparison: Comparison) -> Iterator[Measu
         for mine, texts in examination.documents(key.corpus, key.language, rows):
             found.look_at(comparison, texts, [ids[row] for row in mine.tolist()])
         yield from _measurements(comparison, found, n, key)
-        yield from witnesses(comparison, found, SUITE, key)
+        yield from witnesses(comparison, found, "differential", key)
 
 
 def _fuzz(comparison: Comparison, seed: int, n: int) -> Iterator[Measurement | Finding]:
@@ -71,7 +69,7 @@ def _fuzz(comparison: Comparison, seed: int, n: int) -> Iterator[Measurement | F
     found = Differences()
     found.look_at(comparison, [t.text for t in texts], [f"fuzz:{t.category}" for t in texts])
     yield from _measurements(comparison, found, len(texts), None)
-    yield from witnesses(comparison, found, SUITE, None)
+    yield from witnesses(comparison, found, "differential", None)
 
 
 def _measurements(
@@ -87,11 +85,11 @@ def _measurements(
     ):
         yield Measurement(
             metric=metric,
-            suite=SUITE,
             tokenizer=pair.first,
             corpus=key.corpus if key else None,
             language=key.language if key else None,
             value=value,
             n=n,
             params=params,
+            reason=None if n else "no_documents",
         )

@@ -29,8 +29,7 @@ from tokbench.suites.information.specs import (
     VOCABULARY_UTILIZATION,
     ZIPF_EXPONENT,
 )
-
-SUITE = "information"
+from tokbench.suites.rows import Why, row, why_of
 
 
 class Information(CountsSuite):
@@ -83,7 +82,7 @@ class _Histogram:
     counts: IntArray
     facts: TokenizerFacts
     status: Status = "ok"
-    detail: str | None = None
+    why: Why | None = None
 
     @property
     def n_tokens(self) -> int:
@@ -109,21 +108,20 @@ class _Histogram:
         interval: Interval = NO_INTERVAL,
         *,
         params: Mapping[str, object] | None = None,
-        detail: str | None = None,
+        why: Why | None = None,
     ) -> Measurement:
-        return Measurement(
-            metric=metric,
-            suite=SUITE,
-            tokenizer=self.tokenizer,
+        return row(
+            self.tokenizer,
+            metric,
+            value,
+            interval,
+            n=self.n_tokens,
+            unit="tokens",
+            params=params,
+            status=self.status,
+            why=why or self.why,
             corpus=self.corpus,
             language=self.language,
-            value=value,
-            ci_low=interval.low,
-            ci_high=interval.high,
-            n=self.n_tokens,
-            params={"unit_of_n": "tokens", **(params or {})},
-            status=self.status,
-            detail=detail or self.detail,
         )
 
 
@@ -138,7 +136,7 @@ def _histograms(tallies: Tallies) -> Iterator[_Histogram]:
             counts=cell.tally.histogram_counts,
             facts=tallies.tokenizers[cell.key.tokenizer],
             status=cell.status,
-            detail=cell.detail,
+            why=why_of(cell),
         )
         groups.setdefault((one.tokenizer, one.corpus), []).append(one)
         yield one
@@ -158,7 +156,7 @@ def _histograms(tallies: Tallies) -> Iterator[_Histogram]:
             counts=counts,
             facts=parts[0].facts,
             status="partial" if partial else "ok",
-            detail=partial.detail if partial else None,
+            why=partial.why if partial else None,
         )
 
 
@@ -175,15 +173,17 @@ def _entropies(histogram: _Histogram, alpha: float) -> Iterator[Measurement]:
         yield histogram.row(entropy_metric, bits, params=params)
         for basis, n_ids in (("observed", len(counts)), ("nominal", histogram.entries)):
             share = entropy.efficiency(bits, n_ids)
-            detail = None if share is not None else "one id only: there is nothing to choose"
+            one = Why("too_few_ids", "one id only: there is nothing to choose")
+            why = None if share is not None else one
             basis_params = {**params, "basis": basis, "ids": n_ids}
-            yield histogram.row(efficiency_metric, share, detail=detail, params=basis_params)
+            yield histogram.row(efficiency_metric, share, why=why, params=basis_params)
 
 
 def _zipf(histogram: _Histogram, last_rank: int) -> Iterator[Measurement]:
     fitted = entropy.zipf_exponent(histogram.counts, last_rank)
     if fitted is None:
-        yield histogram.row(ZIPF_EXPONENT, None, detail="fewer than ten ids were seen")
+        few = Why("too_few_ids", "fewer than ten ids were seen")
+        yield histogram.row(ZIPF_EXPONENT, None, why=few)
         return
     exponent, last = fitted
     yield histogram.row(ZIPF_EXPONENT, exponent, params={"first_rank": 1, "last_rank": last})
@@ -199,9 +199,12 @@ def _curve(histogram: _Histogram) -> Iterator[Measurement]:
 def _utilization(histogram: _Histogram) -> Measurement:
     entries, seen = histogram.entries, len(histogram.ordinary[0])
     value = seen / entries if entries else None
-    detail = None if entries else "the vocabulary has no entries that are not special"
+    none = Why("empty_vocabulary", "the vocabulary has no entries that are not special")
     return histogram.row(
-        VOCABULARY_UTILIZATION, value, detail=detail, params={"seen": seen, "entries": entries}
+        VOCABULARY_UTILIZATION,
+        value,
+        why=None if entries else none,
+        params={"seen": seen, "entries": entries},
     )
 
 
@@ -218,8 +221,10 @@ def _equal_tokens(tallies: Tallies) -> dict[str, int]:
 def _equal_utilization(histogram: _Histogram, n: int) -> Measurement:
     entries, counts = histogram.entries, histogram.ordinary[1]
     if not entries or int(counts.sum()) < n:
-        reason = f"fewer than {n:,} tokens" if entries else "no entries that are not special"
-        return histogram.row(EQUAL_UTILIZATION, None, detail=reason, params={"tokens": n})
+        why = Why("too_few_tokens", f"fewer than {n:,} tokens")
+        if not entries:
+            why = Why("empty_vocabulary", "no entries that are not special")
+        return histogram.row(EQUAL_UTILIZATION, None, why=why, params={"tokens": n})
     distinct = entropy.expected_distinct(counts, n)
     params = {"tokens": n, "ids": round(distinct, 3)}
     return histogram.row(EQUAL_UTILIZATION, distinct / entries, params=params)
@@ -268,7 +273,7 @@ def _note(
 ) -> Finding:
     return Finding(
         kind="note",
-        suite=SUITE,
+        reason="examples",
         message=message,
         tokenizer=histogram.tokenizer,
         corpus=histogram.corpus,

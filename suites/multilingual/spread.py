@@ -60,7 +60,6 @@ def _spread(
     left_out = _left_out(group, {cell.key for cell, _ in known}, tallies, script)
     base = Measurement(
         metric=MEAN_PREMIUM,
-        suite="multilingual",
         tokenizer=group[0][0].key.tokenizer,
         corpus=group[0][0].key.corpus,
         n=len(known),
@@ -68,8 +67,8 @@ def _spread(
         detail=f"without {', '.join(left_out)}: no premium there" if left_out else None,
     )
     if len(known) < 2:
-        reason = "fewer than two languages have a premium"
-        yield replace(base, metric=GINI, status="refused", detail=reason)
+        words = "fewer than two languages have a premium"
+        yield replace(base, metric=GINI, status="refused", reason="too_few_languages", detail=words)
         return
     values = np.array([row.value for _, row in known], np.float64)
     resampled = _resampled([cell for cell, _ in known], tallies)

@@ -30,9 +30,7 @@ from tokbench.suites.multilingual.specs import (
     TOKENS_PER_CHARACTER,
 )
 from tokbench.suites.multilingual.spread import spreads
-from tokbench.suites.rows import of_cell, pooled_ratio, why_not_its_price
-
-SUITE = "multilingual"
+from tokbench.suites.rows import Why, pooled_ratio, row, why_not_its_price, why_of
 
 
 class Multilingual(CountsSuite):
@@ -84,7 +82,7 @@ class Multilingual(CountsSuite):
 def _not_parallel(corpus: str) -> Finding:
     return Finding(
         kind="refusal",
-        suite=SUITE,
+        reason="not_parallel",
         corpus=corpus,
         message="no premium: the corpus is not parallel, so its languages say "
         "different things; use a parallel corpus, or set parallel: true if it is one",
@@ -100,17 +98,18 @@ def _premium(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
     facts = tallies.facts(cell.key)
     pivot = tallies.cells.get(CellKey(cell.key.tokenizer, facts.corpus, facts.pivot or ""))
     metric = PROGRAM_PREMIUM if facts.kind == "code" else PREMIUM
-    refusal = facts.parallel_refusal
-    if refusal is None and (pivot is None or not pivot.tally.total("tokens")):
-        why = pivot.detail if pivot else "missing"
-        refusal = f"the pivot {facts.pivot} was not counted: {why}"
-    if pivot is None or refusal is not None:
-        yield of_cell(SUITE, cell, metric, None, status="refused", detail=refusal)
+    refused = Why("not_aligned", facts.parallel_refusal) if facts.parallel_refusal else None
+    if refused is None and (pivot is None or not pivot.tally.total("tokens")):
+        cause = pivot.detail if pivot else "missing"
+        words = f"the pivot {facts.pivot} was not counted: {cause}"
+        refused = Why("pivot_missing", words)
+    if pivot is None or refused is not None:
+        yield row(cell, metric, None, status="refused", why=refused)
         return
     value, interval, n = pooled_ratio(cell, pivot, "tokens", tallies)
     lost = why_not_its_price((cell,) if cell is pivot else (cell, pivot), tallies)
     if lost is not None:
-        yield of_cell(SUITE, cell, metric, None, n=n, status="refused", detail=lost)
+        yield row(cell, metric, None, n=n, status="refused", why=lost)
         return
     yield from _against(cell, pivot, metric, value, interval, n, tallies)
 
@@ -124,47 +123,46 @@ def _against(
     n: int,
     tallies: Tallies,
 ) -> Iterator[Measurement]:
-    detail = cell.detail or pivot.detail
-    status = pivot.status if cell.status == "ok" else cell.status
+    worse = pivot if cell.status == "ok" else cell
+    why = why_of(worse)
 
-    def row(metric: MetricSpec, value: float | None, interval: Interval) -> Measurement:
-        return of_cell(SUITE, cell, metric, value, interval, n=n, status=status, detail=detail)
+    def one(metric: MetricSpec, value: float | None, interval: Interval) -> Measurement:
+        return row(cell, metric, value, interval, n=n, status=worse.status, why=why)
 
-    yield row(metric, value, interval)
+    yield one(metric, value, interval)
     if metric is PREMIUM and value is not None:
         shifted = Interval(*(None if end is None else end - 1 for end in interval))
-        yield row(OVERHEAD, value - 1, shifted)
+        yield one(OVERHEAD, value - 1, shifted)
         inverse = Interval(*(1 / end if end else None for end in reversed(interval)))
-        yield row(CONTEXT_SHARE, 1 / value if value else None, inverse)
+        yield one(CONTEXT_SHARE, 1 / value if value else None, inverse)
     characters, _, _ = pooled_ratio(cell, pivot, "characters", tallies)
-    yield row(CHARACTERS_RATIO, characters, NO_INTERVAL)
+    yield one(CHARACTERS_RATIO, characters, NO_INTERVAL)
 
 
 def _tokens_per_character(cell: Cell) -> Iterator[Measurement]:
     tokens, characters = (cell.tally.documents[name] for name in ("tokens", "characters"))
     some = characters > 0
     total = int(characters.sum())
-    empty = None if total else "no characters: nothing to divide by"
+    empty = None if total else Why("no_text", "no characters: nothing to divide by")
     value = int(tokens.sum()) / total if total else None
-    yield of_cell(SUITE, cell, TOKENS_PER_CHARACTER, value, detail=empty)
+    yield row(cell, TOKENS_PER_CHARACTER, value, why=empty)
     mean = float(np.mean(tokens[some] / characters[some])) if total else None
     n = int(some.sum())
-    yield of_cell(SUITE, cell, MEAN_TOKENS_PER_CHARACTER, mean, n=n, detail=empty)
+    yield row(cell, MEAN_TOKENS_PER_CHARACTER, mean, n=n, why=empty)
 
 
 def _context(cell: Cell, tallies: Tallies, contexts: tuple[int, ...]) -> Iterator[Measurement]:
     tally, n_tokens = cell.tally, cell.tally.total("tokens")
     lost = why_not_its_price((cell,), tallies)
     if lost is None and not n_tokens:
-        lost = "no tokens: nothing to divide by"
-    no_words = tallies.facts(cell.key).words_reason
+        lost = Why("no_tokens", "no tokens: nothing to divide by")
+    undefined = tallies.facts(cell.key).words_reason
+    no_words = Why("words_undefined", undefined) if undefined else None
     for length in contexts:
-        for metric, column, reason in (
+        for metric, column, why in (
             (CONTEXT_CHARACTERS, "characters", lost),
             (CONTEXT_WORDS, "words", lost or no_words),
         ):
-            value = None if reason else length * tally.total(column) / n_tokens
+            value = None if why else length * tally.total(column) / n_tokens
             status: Status | None = "refused" if lost else None
-            yield of_cell(
-                SUITE, cell, metric, value, status=status, detail=reason, params={"tokens": length}
-            )
+            yield row(cell, metric, value, status=status, why=why, params={"tokens": length})

@@ -27,7 +27,7 @@ from tokbench.suites.probes.specs import (
     TOKENS_PER_LINE,
     WHOLE_IDENTIFIERS,
 )
-from tokbench.suites.rows import of_tokenizer
+from tokbench.suites.rows import Why, row
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _INDENT = re.compile(rb"^[ \t]+(?=[^\s])", re.MULTILINE)
@@ -167,7 +167,7 @@ def code_measurements(
         except TokenizerError as exc:
             yield Finding(
                 kind="warning",
-                suite="probes",
+                reason="tokenizer_failed",
                 tokenizer=subject.key,
                 corpus=one.corpus,
                 language=one.language,
@@ -181,9 +181,10 @@ def _measurements(
     subject: Subject, code: CodeText, batch: SliceBatch, encoded: Encoded, boundaries: Boundaries
 ) -> Iterator[Measurement]:
     per_line = len(encoded.ids) / code.lines if code.lines else None
-    yield _one(subject, code, TOKENS_PER_LINE, per_line, code.lines, "lines")
+    none = None if code.lines else Why("no_text", "no lines: nothing to divide by")
+    yield _one(subject, code, TOKENS_PER_LINE, per_line, code.lines, "lines", none)
     if not boundaries.known.all():
-        why = "where its tokens lie is not known in every document"
+        why = Why("places_unknown", "where its tokens lie is not known in every document")
         for metric in CODE_METRICS[1:]:
             yield _one(subject, code, metric, None, 0, "documents", why)
         return
@@ -207,8 +208,10 @@ def _whole(
 ) -> Measurement:
     n = len(spans)
     value = float(covered(spans, tokens, batch).mean()) if n and len(tokens) else None
-    detail = None if n else f"the lexer found no {unit}"
-    return _one(subject, code, metric, value, n, unit, detail)
+    why = None if n else Why("nothing_found", f"the lexer found no {unit}")
+    if n and not len(tokens):
+        why = Why("no_tokens", "no token lies in the text")
+    return _one(subject, code, metric, value, n, unit, why)
 
 
 def covered(spans: IntArray, tokens: IntArray, batch: SliceBatch) -> Any:
@@ -230,7 +233,7 @@ def _at_parts(subject: Subject, code: CodeText, tokens: IntArray) -> Measurement
         if code.parts[name]:
             cut += 1
             good += set(edges[first[name] : last[name]].tolist()) <= code.parts[name]
-    detail = None if cut else "no identifier with several parts is cut"
+    why = None if cut else Why("nothing_found", "no identifier with several parts is cut")
     return _one(
         subject,
         code,
@@ -238,7 +241,7 @@ def _at_parts(subject: Subject, code: CodeText, tokens: IntArray) -> Measurement
         good / cut if cut else None,
         cut,
         "cut names with parts",
-        detail,
+        why,
     )
 
 
@@ -247,10 +250,12 @@ def _indentation(subject: Subject, code: CodeText, tokens: IntArray) -> Measurem
     last = np.searchsorted(tokens[:, 0], code.indents[:, 1], "left")
     n_tokens = int((last - first).sum())
     value = n_tokens / code.levels if code.levels and n_tokens else None
-    detail = None
+    why = None
     if value is None:
-        detail = "no token stands for indentation" if code.levels else "no line is indented"
-    return _one(subject, code, INDENT_LEVEL, value, code.levels, "levels", detail)
+        why = Why("text_dropped", "no token stands for indentation")
+    if not code.levels:
+        why = Why("nothing_found", "no line is indented")
+    return _one(subject, code, INDENT_LEVEL, value, code.levels, "levels", why)
 
 
 def _one(
@@ -260,16 +265,16 @@ def _one(
     value: float | None,
     n: int,
     unit: str,
-    detail: str | None = None,
+    why: Why | None = None,
 ) -> Measurement:
-    return of_tokenizer(
-        "probes",
+    return row(
         subject.key,
         metric,
         value,
         n=n,
         unit=unit,
         params={"documents": len(code.texts)},
-        detail=detail,
-        place=Place(code.corpus, code.language),
+        why=why,
+        corpus=code.corpus,
+        language=code.language,
     )

@@ -29,9 +29,7 @@ from tokbench.suites.probes.specs import (
     VARIANT_TOKENS,
     YEAR_TOKENS,
 )
-from tokbench.suites.rows import of_tokenizer
-
-SUITE = "probes"
+from tokbench.suites.rows import Why, row
 
 
 class Probes(TokenizerSuite):
@@ -84,8 +82,10 @@ def _numbers(subject: Subject, seed: int) -> Iterator[Measurement | Finding]:
         yield _one(subject, NUMBER_TOKENS, _mean_tokens(cuts), len(cuts), params)
         placed = [c.places for c in cuts if c.places is not None]
         if not placed:
-            why = "where its tokens lie is not known"
-            yield _one(subject, NUMBER_CONSISTENCY, None, 0, params, why)
+            why = Why("places_unknown", "where its tokens lie is not known")
+            yield row(
+                subject.key, NUMBER_CONSISTENCY, None, n=0, unit="strings", params=params, why=why
+            )
             continue
         usual, count = Counter(placed).most_common(1)[0]
         cut_at = {**params, "usual_cuts": list(usual)}
@@ -109,9 +109,17 @@ def _indents(subject: Subject) -> Iterator[Measurement | Finding]:
     unseen, *seen = subject.ids([texts.STATEMENT, *lines])
     for name, one, ids in zip(texts.INDENTS, indented, seen, strict=True):
         dropped = ids == unseen
-        why = "its ids are those of the bare statement: the indent is lost" if dropped else None
+        lost = Why("text_dropped", "its ids are those of the bare statement: the indent is lost")
         value = None if dropped else one.tokens - bare.tokens
-        yield _one(subject, INDENT_TOKENS, value, 1, {"indent": name}, why)
+        yield row(
+            subject.key,
+            INDENT_TOKENS,
+            value,
+            n=1,
+            unit="strings",
+            params={"indent": name},
+            why=lost if dropped else None,
+        )
     yield _note(subject, "indentation", indented)
 
 
@@ -123,7 +131,8 @@ def _spelling(subject: Subject) -> Iterator[Measurement | Finding]:
         characters = sum(len(word) for word in words)
         hidden = max(0, characters - tokens) / tokens if tokens else None
         params: dict[str, object] = {"words_of": language, "characters": characters}
-        yield _one(subject, HIDDEN, hidden, tokens, params, unit="tokens")
+        none = None if tokens else Why("no_tokens", "no tokens: nothing to divide by")
+        yield row(subject.key, HIDDEN, hidden, n=tokens, unit="tokens", params=params, why=none)
         examples.append(cuts[-1])
     yield _note(subject, "spelling", examples)
 
@@ -162,7 +171,7 @@ def _note(subject: Subject, probe: str, cuts: Sequence[Cut]) -> Finding:
     first = cuts[0]
     return Finding(
         kind="note",
-        suite=SUITE,
+        reason="examples",
         tokenizer=subject.key,
         message=f"{probe}: {first.text!r} is cut into {' | '.join(map(repr, first.pieces))}",
         data={
@@ -180,10 +189,5 @@ def _one(
     value: float | None,
     n: int,
     params: Mapping[str, object],
-    detail: str | None = None,
-    *,
-    unit: str = "strings",
 ) -> Measurement:
-    return of_tokenizer(
-        SUITE, subject.key, metric, value, n=n, unit=unit, params=params, detail=detail
-    )
+    return row(subject.key, metric, value, n=n, unit="strings", params=params)

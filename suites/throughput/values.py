@@ -24,7 +24,6 @@ from tokbench.suites.throughput.specs import (
     TIMING_FLOOR,
 )
 
-SUITE = "throughput"
 UNSTEADY = 0.1
 """Distance of the quartiles, as a share of the median, above which rounds are called unsteady."""
 WAITED = 1.15
@@ -150,7 +149,6 @@ def values(
 def _row(metric: MetricSpec, case: Case, tokenizer: str, **values_: Any) -> Measurement:
     return Measurement(
         metric=metric,
-        suite=SUITE,
         tokenizer=tokenizer,
         corpus=case.corpus,
         language=case.language,
@@ -197,8 +195,13 @@ def _speeds(
             "megacharacters_per_second": value * _characters_per_byte(case),
             "wall_per_cpu": _wall_per_cpu(samples),
         },
-        detail="; ".join(instabilities(case, samples, every)) or None,
+        **_unsteady(instabilities(case, samples, every)),
     )
+
+
+def _unsteady(symptoms: Iterable[str]) -> dict[str, str | None]:
+    words = "; ".join(symptoms)
+    return {"reason": "unsteady", "detail": words} if words else {}
 
 
 def _characters_per_byte(case: Case) -> float:
@@ -327,7 +330,15 @@ def _ratios(
         if other not in contest.tokenizers:
             reason = f"the pinned tokenizer {other} is no tokenizer of this run, or was not loaded"
         params = {**case.params(), "reference": other}
-        yield _row(RELATIVE_SPEED, case, name, params=params, status="refused", detail=reason)
+        yield _row(
+            RELATIVE_SPEED,
+            case,
+            name,
+            params=params,
+            status="refused",
+            reason="reference_missing",
+            detail=reason,
+        )
 
 
 def _relative(comparison: Comparison, comparisons: int) -> Measurement:
@@ -340,6 +351,7 @@ def _relative(comparison: Comparison, comparisons: int) -> Measurement:
             comparison.tokenizer,
             params=params,
             status="refused",
+            reason="too_few_rounds",
             detail="too few rounds for an interval: six at least, or three processes",
         )
     params |= {
@@ -387,7 +399,7 @@ def _floors(case: Case, samples: Samples, pinned: Mapping[str, str]) -> Iterator
                 "interval": [ratio.low, ratio.high],
                 "interval_over": ratio.over,
             },
-            detail=advice if value > HIGH_FLOOR else None,
+            **_unsteady([advice] if value > HIGH_FLOOR else []),
         )
 
 
@@ -404,7 +416,6 @@ def _processes(samples: Samples, contest: Contest) -> Iterator[Measurement]:
         for metric, value in found.items():
             yield Measurement(
                 metric=metric,
-                suite=SUITE,
                 tokenizer=name,
                 value=value,
                 n=len(loads),
@@ -421,9 +432,17 @@ def _metrics_of(case: Case) -> tuple[MetricSpec, ...]:
 def _without(case: Case, tokenizer: str, failure: Failure) -> Iterator[Measurement]:
     """Give a case that could not be timed its rows, with the reason in place of a value."""
     detail = f"not timed: {failure.reason}"
-    status = "refused" if failure.refused else "failed"
+    status, reason = ("refused", "call_missing") if failure.refused else ("failed", "timing_failed")
     for metric in _metrics_of(case):
-        yield _row(metric, case, tokenizer, params=case.params(), status=status, detail=detail)
+        yield _row(
+            metric,
+            case,
+            tokenizer,
+            params=case.params(),
+            status=status,
+            reason=reason,
+            detail=detail,
+        )
 
 
 def _left_out(left_out: Sequence[LeftOut], contest: Contest) -> Iterator[Measurement]:
@@ -436,6 +455,7 @@ def _left_out(left_out: Sequence[LeftOut], contest: Contest) -> Iterator[Measure
                     name,
                     params=one.case.params(),
                     status="refused",
+                    reason="too_few_documents",
                     detail=f"not timed: {one.reason}",
                 )
 
@@ -445,5 +465,8 @@ def _findings(failures: Sequence[Failure]) -> Iterator[Finding]:
     broken = [failure for failure in failures if not failure.refused]
     for tokenizer, reason in dict.fromkeys((f.tokenizer, f.reason) for f in broken):
         yield Finding(
-            kind="failure", suite=SUITE, tokenizer=tokenizer, message=f"not timed: {reason}"
+            kind="failure",
+            reason="timing_failed",
+            tokenizer=tokenizer,
+            message=f"not timed: {reason}",
         )

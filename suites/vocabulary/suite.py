@@ -19,7 +19,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.model import Finding, HasMerging, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.bench.run.suite import TokenizerSuite
-from tokbench.suites.rows import of_tokenizer
+from tokbench.suites.rows import Why, row
 from tokbench.suites.vocabulary import composition, merging, overlap, reachability
 from tokbench.suites.vocabulary.overlap import Entries
 from tokbench.suites.vocabulary.specs import (
@@ -34,7 +34,6 @@ from tokbench.suites.vocabulary.specs import (
     UNREACHED,
 )
 
-SUITE = "vocabulary"
 _FORMS = ("NFC", "NFKC")
 
 
@@ -105,7 +104,8 @@ class Vocabularies(TokenizerSuite):
         tokenizer = subject.tokenizer
         rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
         if rules is None:
-            yield _one(subject, UNMERGED, None, {}, "not BPE, or it does not say how it merges")
+            why = Why("not_offered", "not BPE, or it does not say how it merges")
+            yield _one(subject, UNMERGED, None, {}, why)
             return
         odd, of = merging.not_reached(rules)
         yield _one(subject, UNMERGED, len(odd), {"of": of})
@@ -148,7 +148,7 @@ class Vocabularies(TokenizerSuite):
         ]
         return Finding(
             kind="note",
-            suite=SUITE,
+            reason="examples",
             tokenizer=subject.key,
             message=f"{what}, such as {', '.join(map(_shown, content[:3]))}",
             data={
@@ -239,7 +239,6 @@ def _overlaps(hashed: Mapping[str, Entries]) -> Iterator[Measurement]:
             found = overlap.overlap(hashed[first], hashed[second])
             yield Measurement(
                 metric=OVERLAP,
-                suite=SUITE,
                 tokenizer=first,
                 value=found.jaccard,
                 n=found.common + found.only_first + found.only_second,
@@ -252,6 +251,7 @@ def _overlaps(hashed: Mapping[str, Entries]) -> Iterator[Measurement]:
                     "only_second": found.only_second,
                     "unit_of_n": "entries",
                 },
+                reason=None if found.jaccard is not None else "empty_vocabulary",
                 detail=None if found.jaccard is not None else "both vocabularies are empty",
             )
 
@@ -261,9 +261,7 @@ def _one(
     metric: MetricSpec,
     value: float | None,
     params: Mapping[str, object],
-    detail: str | None = None,
+    why: Why | None = None,
 ) -> Measurement:
     n = subject.tokenizer.vocabulary.n_entries
-    return of_tokenizer(
-        SUITE, subject.key, metric, value, n=n, unit="entries", params=params, detail=detail
-    )
+    return row(subject.key, metric, value, n=n, unit="entries", params=params, why=why)

@@ -15,10 +15,9 @@ from tokbench.bench.count.tally import Cell
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Measurement
 from tokbench.bench.run.probe import Examination, Subject, Trip
-from tokbench.suites.rows import of_cell
+from tokbench.suites.rows import Why, row
 from tokbench.suites.witnesses.specs import HELD_BACK, INCREMENTAL, SINGLE_DECODES
 
-SUITE = "witnesses"
 STREAMING_METRICS = (INCREMENTAL, HELD_BACK, SINGLE_DECODES)
 
 
@@ -41,14 +40,17 @@ def streaming(
         for trip in subject.trips(texts):
             _stream(subject, trip, seen)
     byte_exact = subject.tokenizer.byte_exact
-    why = None if byte_exact else "token bytes are not meant to add up to the text"
+    why = None if seen.documents else Why("no_documents", "no document could be decoded")
+    if not byte_exact:
+        why = Why("not_offered", "token bytes are not meant to add up to the text")
+    held_why = why or (None if seen.tokens else Why("no_tokens", "no tokens: nothing can wait"))
     share = seen.same / seen.documents if byte_exact and seen.documents else None
     held = seen.held / seen.tokens if byte_exact and seen.tokens else None
     single = seen.single_same / seen.documents if seen.documents else None
-    yield of_cell(SUITE, cell, INCREMENTAL, share, n=seen.documents, detail=why)
-    params = {"unit_of_n": "tokens"}
-    yield of_cell(SUITE, cell, HELD_BACK, held, n=seen.tokens, params=params, detail=why)
-    yield of_cell(SUITE, cell, SINGLE_DECODES, single, n=seen.documents)
+    yield row(cell, INCREMENTAL, share, n=seen.documents, why=why)
+    yield row(cell, HELD_BACK, held, n=seen.tokens, unit="tokens", why=held_why)
+    none = None if seen.documents else Why("no_documents", "no document could be decoded")
+    yield row(cell, SINGLE_DECODES, single, n=seen.documents, why=none)
 
 
 def _stream(subject: Subject, trip: Trip, seen: _Seen) -> None:

@@ -21,14 +21,13 @@ from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, Subject, Trip
 from tokbench.bench.run.suite import TokenizerSuite
 from tokbench.bench.workers.guarded_calls import Lost
-from tokbench.suites.rows import of_cell, of_tokenizer
+from tokbench.suites.rows import Why, row
 from tokbench.suites.witnesses.fuzz import FuzzText, fuzz
 from tokbench.suites.witnesses.loss_classes import CLASSES, Loss, Manner, classes_of, losses
 from tokbench.suites.witnesses.shrink import shrink
 from tokbench.suites.witnesses.specs import FAILURES, FUZZ, FUZZ_FAILURES, STABILITY
 from tokbench.suites.witnesses.streaming import STREAMING_METRICS, streaming
 
-SUITE = "witnesses"
 MAX_SHRUNK = 4000
 """Characters of a document beyond which it is not shrunk while a shorter one shows the class."""
 
@@ -83,8 +82,8 @@ class Witnesses(TokenizerSuite):
         ids = examination.tallies.facts(cell.key).document_ids
         for rows, texts in examination.documents(cell.key.corpus, cell.key.language, chosen):
             trips = subject.trips(texts)
-            for row, trip in zip(rows.tolist(), trips, strict=True):
-                ledger.add(trip, losses(trip, manner), ids[row])
+            for number, trip in zip(rows.tolist(), trips, strict=True):
+                ledger.add(trip, losses(trip, manner), ids[number])
             unstable += _unstable(subject, trips)
         yield from _failures(cell, ledger, len(failing), len(chosen))
         yield _stability(cell, unstable, len(failing), len(chosen))
@@ -143,21 +142,21 @@ def _unstable(subject: Subject, trips: Sequence[Trip]) -> int:
 
 
 def _failures(cell: Cell, ledger: Ledger, failing: int, examined: int) -> Iterator[Measurement]:
-    yield of_cell(SUITE, cell, FAILURES, failing)
+    yield row(cell, FAILURES, failing)
     note = {} if examined == failing else {"examined": examined}
     for name in CLASSES:
         if ledger.texts[name]:
             params = {"class": name, "spots": ledger.spots[name], **note}
-            yield of_cell(SUITE, cell, FAILURES, ledger.texts[name], params=params)
+            yield row(cell, FAILURES, ledger.texts[name], params=params)
 
 
 def _stability(cell: Cell, unstable: int, failing: int, examined: int) -> Measurement:
     if examined < failing:
-        detail = f"only {examined} of {failing} failing documents were asked; raise `documents`"
-        return of_cell(SUITE, cell, STABILITY, None, detail=detail)
+        words = f"only {examined} of {failing} failing documents were asked; raise `documents`"
+        return row(cell, STABILITY, None, why=Why("not_examined", words))
     n = cell.tally.n
     params = {"unstable": unstable}
-    return of_cell(SUITE, cell, STABILITY, (n - unstable) / n, params=params)
+    return row(cell, STABILITY, (n - unstable) / n, params=params)
 
 
 def _witness(
@@ -179,7 +178,7 @@ def _witness(
     repeats = name in classes_of(trip, manner)
     return Finding(
         kind="witness" if repeats else "warning",
-        suite=SUITE,
+        reason="changed_text" if trip.failure is None else "tokenizer_failed",
         tokenizer=subject.key,
         corpus=cell.key.corpus if cell else None,
         language=cell.key.language if cell else None,
@@ -187,6 +186,7 @@ def _witness(
         message=_message(name, trip, repeats),
         data={
             "class": name,
+            "meaning": CLASSES[name],
             "text": trip.text,
             "back": trip.back,
             "ids": list(trip.ids),
@@ -250,4 +250,4 @@ def _fuzz_shares(
 def _of_strings(
     subject: Subject, metric: MetricSpec, value: float, n: int, params: Mapping[str, object]
 ) -> Measurement:
-    return of_tokenizer(SUITE, subject.key, metric, value, n=n, unit="strings", params=params)
+    return row(subject.key, metric, value, n=n, unit="strings", params=params)

@@ -25,7 +25,7 @@ FIRST, SECOND = (
 
 def give(suite, fault):
     def row(metric, value, **more):
-        return Measurement(metric=metric, suite=suite, tokenizer="well", value=value, **more)
+        return Measurement(metric=metric, tokenizer="well", value=value, **more)
 
     yield row(FIRST, 1)
     if fault == "raises":
@@ -34,10 +34,14 @@ def give(suite, fault):
         raise FileNotFoundError(2, "No such file or directory", str(Path.home() / "secret" / "x"))
     if fault == "nan":
         yield row(SECOND, float("nan"))
+    if fault == "silent":
+        yield row(SECOND, None)
+    if fault == "unlisted":
+        yield row(SECOND, None, reason="mood")
     if fault == "other":
         yield 7
     if fault == "unsendable":
-        yield Finding(kind="note", suite=suite, message="m", data={"f": lambda: 0})
+        yield Finding(kind="note", reason="other", message="m", data={"f": lambda: 0})
     if fault == "unwritable":
         yield row(SECOND, 2, params={"a": {1, 2}})
 
@@ -47,7 +51,7 @@ def of(kind, name, fault):
     return type(name, (kind,), {"__module__": __name__, "__doc__": "Fails.", **body})
 
 
-for fault in ("raises", "homely", "nan", "other", "unsendable", "unwritable"):
+for fault in ("raises", "homely", "nan", "silent", "unlisted", "other", "unsendable", "unwritable"):
     globals()[f"counts_{fault}"] = of(CountsSuite, f"counts_{fault}", fault)
     globals()[f"asks_{fault}"] = of(TokenizerSuite, f"asks_{fault}", fault)
 
@@ -73,6 +77,8 @@ KEPT = {
     "raises": "KeyError: 'nowhere' (faulty_suites, line",
     "homely": "FileNotFoundError: [Errno 2] No such file or directory: '~/secret/x'",
     "nan": "ValueError: second is nan, which is no number",
+    "silent": "ValueError: second has no plain value and no reason",
+    "unlisted": "ValueError: unknown reason 'mood'",
     "other": "TypeError: it gave a int, neither Measurement nor Finding",
 }
 """Faults before which a suite's values are kept."""
@@ -84,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_plugin: Any) -> Path:
     folder = tmp_path_factory.mktemp("faults")
     names = [f"{kind}_{fault}" for kind in ("counts", "asks") for fault in FAULTS]
     entries = {
-        "tokbench.suites": {"times": "Times", **{name: name for name in names}},
+        "tokbench.suites": {"stopwatch": "Times", **{name: name for name in names}},
         "tokbench.reports": {"broken": "Report"},
     }
     make_plugin(folder, "faulty_suites", SOURCE, entries)
@@ -117,7 +123,7 @@ def faulty(run: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Res
     """What a run says, and its results, in which whatever can fail on its own does."""
     output = tmp_path_factory.mktemp("faulty")
     suites = [f"{kind}_{fault}" for kind in ("counts", "asks") for fault in KEPT]
-    done = run([*suites, "asks_unsendable", "times"], ["broken", "markdown"], output)
+    done = run([*suites, "asks_unsendable", "stopwatch"], ["broken", "markdown"], output)
     return done.stderr, load_results(output / "faults-1")
 
 
@@ -148,7 +154,7 @@ def test_an_answer_that_cannot_travel_is_said(faulty: Any) -> None:
 def test_a_clock_suite_and_a_report_cost_themselves(faulty: Any) -> None:
     said, results = faulty
     assert "report broken: KeyError: 'nowhere' (faulty_suites, line" in said
-    assert "times: KeyError: 'nowhere'" in said
+    assert "stopwatch: KeyError: 'nowhere'" in said  # the name of the entry point, not the class
     assert (results.folder / "report.md").exists()
 
 

@@ -189,7 +189,15 @@ def a_cell(**changes: Any) -> Cell:
         histogram_ids=np.array([3, 9]),
         histogram_counts=np.array([1, 2]),
         ids=(np.array([3], np.uint32), np.array([9, 9], np.uint32)),
-        findings=(Finding(kind="failure", suite="run", message="é\n", data={"class": "x"}),),
+        findings=(
+            Finding(
+                kind="failure",
+                suite="run",
+                reason="tokenizer_failed",
+                message="é\n",
+                data={"class": "x"},
+            ),
+        ),
         failed_rows=(2,),
     )
     return Cell(key=KEY, status="partial", detail="é", tally=replace(tally, **changes))

@@ -307,9 +307,9 @@ class Questions(TokenizerSuite):
                 for text, ids in zip(self.texts, subject.ids(self.texts), strict=True):
                     yield Measurement(
                         metric=TOKENS_OF,
-                        suite="toy_questions",
                         tokenizer=subject.key,
                         value=None if isinstance(ids, str) else len(ids),
+                        reason="tokenizer_failed" if isinstance(ids, str) else None,
                         detail=ids if isinstance(ids, str) else None,
                         params={"text": text, "round": round_},
                     )

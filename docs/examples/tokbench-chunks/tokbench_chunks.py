@@ -88,7 +88,6 @@ class Longest(CountsSuite):
             if longest >= self.at_least:
                 yield Measurement(
                     metric=LONGEST,
-                    suite="longest",
                     tokenizer=cell.key.tokenizer,
                     corpus=cell.key.corpus,
                     language=cell.key.language,

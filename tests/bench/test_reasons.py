@@ -1,0 +1,67 @@
+"""Rows and findings without a plain value carry a code, and code decides by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pages import sections, table
+from tokbench.bench.commands.pin import Repository, ask_hub
+from tokbench.bench.errors import HubUnreachable
+from tokbench.bench.reasons import REASONS, Reason
+from tokbench.bench.results.run_folder import MEASUREMENTS, load_results
+from tokbench.bench.run.runner import RunOutcome
+
+
+def test_every_code_has_a_line_and_every_line_is_on_the_page() -> None:
+    assert tuple(REASONS) == get_args(Reason)
+    assert {f"`{row[0]}`": row[1] for row in table(sections("docs/results.md")["Reasons"])} == {
+        f"`{code}`": meaning for code, meaning in REASONS.items()
+    }
+
+
+@pytest.mark.parametrize("run", ["good_run", "broken_run"])
+def test_every_row_without_a_plain_value_has_a_code(
+    run: str, request: pytest.FixtureRequest
+) -> None:
+    outcome: RunOutcome = request.getfixturevalue(run)
+    rows = [*outcome.results.measurements.to_pylist(), *outcome.results.throughput.to_pylist()]
+    assert rows
+    for row in rows:
+        if row["value"] is None or row["status"] != "ok":
+            assert row["reason"] in REASONS, row
+    for finding in outcome.results.findings.to_pylist():
+        assert finding["reason"] in REASONS, finding
+    for cell in outcome.results.run["cells"]:
+        assert (cell["status"] == "ok") == (cell["reason"] is None), cell
+
+
+def test_a_hub_that_does_not_answer_is_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    one = Repository(place=("corpora", "c"), name="owner/texts", kind="dataset", revision=None)
+    with pytest.raises(HubUnreachable):
+        ask_hub(one)
+
+
+def test_a_run_of_the_first_schema_is_read_with_empty_reasons(
+    good_run: RunOutcome, tmp_path: Path
+) -> None:
+    old = tmp_path / "old-1"
+    old.mkdir()
+    new = good_run.results
+    without_version = (new.folder / "run.json").read_text(encoding="utf-8")
+    (old / "run.json").write_text(
+        without_version.replace('"schema_version": 2', '"schema_version": 1'), encoding="utf-8"
+    )
+    for name in ("measurements.parquet", "findings.parquet"):
+        stored: pa.Table = pq.read_table(new.folder / name)
+        pq.write_table(stored.drop_columns(["reason"]), old / name)
+    read: Any = load_results(old)
+    assert read.measurements.schema.names == MEASUREMENTS.names
+    assert read.measurements["reason"].null_count == read.measurements.num_rows
+    assert read.findings["reason"].null_count == read.findings.num_rows
