@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +15,8 @@ from pages import sections, table
 from tokbench.bench.commands.pin import Repository, ask_hub
 from tokbench.bench.errors import HubUnreachable
 from tokbench.bench.reasons import REASONS, Reason
-from tokbench.bench.results.run_folder import MEASUREMENTS, load_results
+from tokbench.bench.results.digest import digest_of
+from tokbench.bench.results.run_folder import MEASUREMENTS, Results, load_results
 from tokbench.bench.run.runner import RunOutcome
 
 
@@ -48,20 +51,25 @@ def test_a_hub_that_does_not_answer_is_its_own_error(monkeypatch: pytest.MonkeyP
         ask_hub(one)
 
 
+def as_first_schema(new: Results, folder: Path) -> Results:
+    """Write a run as schema 1 did: no seal, and without the columns that are new since."""
+    folder.mkdir()
+    shutil.copytree(new.folder / "documents", folder / "documents")
+    for name in ("measurements.parquet", "findings.parquet"):
+        stored = pq.read_table(new.folder / name)
+        pq.write_table(stored.drop_columns(["reason"]), folder / name)
+    run = {k: v for k, v in new.run.items() if k not in ("seal", "files")}
+    names = [str(p.relative_to(folder)) for p in folder.rglob("*.parquet")]
+    tables: dict[str, pa.Table | str] = {n: pq.read_table(folder / n) for n in names}
+    run |= {"schema_version": 1, "digest": digest_of(tables)}
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    return load_results(folder)
+
+
 def test_a_run_of_the_first_schema_is_read_with_empty_reasons(
     good_run: RunOutcome, tmp_path: Path
 ) -> None:
-    old = tmp_path / "old-1"
-    old.mkdir()
-    new = good_run.results
-    without_version = (new.folder / "run.json").read_text(encoding="utf-8")
-    (old / "run.json").write_text(
-        without_version.replace('"schema_version": 2', '"schema_version": 1'), encoding="utf-8"
-    )
-    for name in ("measurements.parquet", "findings.parquet"):
-        stored: pa.Table = pq.read_table(new.folder / name)
-        pq.write_table(stored.drop_columns(["reason"]), old / name)
-    read: Any = load_results(old)
-    assert read.measurements.schema.names == MEASUREMENTS.names
-    assert read.measurements["reason"].null_count == read.measurements.num_rows
-    assert read.findings["reason"].null_count == read.findings.num_rows
+    old = as_first_schema(good_run.results, tmp_path / "old-1")
+    assert old.measurements.schema.names == MEASUREMENTS.names
+    assert old.measurements["reason"].null_count == old.measurements.num_rows
+    assert old.findings["reason"].null_count == old.findings.num_rows
