@@ -2,7 +2,7 @@
 # .venv is used where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test proof docs readme claims
+.PHONY: check format lint types imports test proof docs site readme claims
 
 check: lint types imports test
 
@@ -31,6 +31,10 @@ proof:
 # What is generated from the code: the JSON schema, the metrics of the glossary, the commands.
 docs:
 	$(PYTHON) docs/refresh.py
+
+# The pages as a site in build/site; a broken link is an error (extra: docs).
+site:
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
 
 # docs/claims.md; measured on the folder DATA.
 claims:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tokbench.bench.cli.compare import baseline, compare, import_benchmark, speed
-from tokbench.bench.cli.machine import doctor, list_
+from tokbench.bench.cli.machine import completion, doctor, list_
 from tokbench.bench.cli.report import anchors, report
 from tokbench.bench.cli.run import conform, pin, plan, run, schema, validate
 from tokbench.bench.cli.text import inspect, which
@@ -20,6 +20,15 @@ from tokbench.bench.cli.train import train
 
 class _Group(click.Group):
     """Turns tokbench's errors into one message and an exit code."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands group by group, each with its first sentence."""
+        width = max(len(name) for name in self.commands)
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{c.name or '':{width}}", c.get_short_help_str(100)) for c in commands]
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         from tokbench.bench.console import make_safe, message
@@ -53,27 +62,19 @@ class _Group(click.Group):
 def main() -> None:
     """Measure tokenizers: size, what each language pays, fidelity and speed.
 
-    Exit codes: 0 fine; 1 a gate failed; 2 wrong usage or config; 3 some cells failed.
+    Exit codes: 0 fine; 1 a gate or check failed; 2 wrong usage or config; 3 some cells failed, or
+    an input could not be read.
     """
 
 
-for command in (
-    run,
-    train,
-    plan,
-    validate,
-    pin,
-    doctor,
-    list_,
-    schema,
-    report,
-    compare,
-    import_benchmark,
-    speed,
-    baseline,
-    inspect,
-    which,
-    conform,
-    anchors,
-):
+GROUPS = {
+    "Measure": (run, plan, validate),
+    "Look": (report, inspect, which),
+    "Gate": (compare, baseline, speed, conform, import_benchmark),
+    "Train": (train,),
+    "Manage": (list_, schema, pin, doctor, anchors, completion),
+}
+"""The commands as `tokbench --help` shows them."""
+
+for command in (command for commands in GROUPS.values() for command in commands):
     main.add_command(command)

@@ -37,7 +37,7 @@ def compare(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Compare two sides exactly; say what moved and why.
+    """Compare two runs or baselines: what moved, and why.
 
     A side is a run folder, a baseline file, or a baseline at a git revision (REVISION:FILE). With
     --base-python and --candidate-python the only argument is a config, which runs in both
@@ -111,7 +111,7 @@ def speed(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Time two sides against each other, now, and say whether the candidate is slower.
+    """Time two sides in the same job; is the candidate slower?
 
     BASE and CANDIDATE are configs: tokenizers with the same key are timed in one process. With
     --base-python and --candidate-python one config is timed in two environments, which need the
@@ -156,7 +156,10 @@ def speed(
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 def import_benchmark(run: Path, file: Path) -> None:
-    """Take FILE, a JSON of `pytest suites/perf --tokbench-config`, into the run folder RUN."""
+    """Import timings of pytest-benchmark into a run.
+
+    FILE is the JSON that `pytest suites/perf --tokbench-config ... --benchmark-json FILE` writes.
+    """
     from tokbench.bench.console import message, result
     from tokbench.bench.speed.benchmark_json import import_json
 
@@ -167,7 +170,7 @@ def import_benchmark(run: Path, file: Path) -> None:
 
 @click.group()
 def baseline() -> None:
-    """Keep a run as a small file that can be committed and compared with."""
+    """Save a run as a small file that can be committed."""
 
 
 @baseline.command()
@@ -187,7 +190,7 @@ def save(run: Path, file: Path) -> None:
 @baseline.command()
 @click.argument("file")
 def show(file: str) -> None:
-    """Say what a baseline guards; FILE may be REVISION:FILE."""
+    """Show what a baseline guards; FILE may be REVISION:FILE."""
     from tokbench.bench.compare.baseline import describe
     from tokbench.bench.compare.sides import load_side
     from tokbench.bench.console import result

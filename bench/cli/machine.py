@@ -18,7 +18,7 @@ from tokbench.bench.cli.shared import AS_JSON, OFFLINE
 )
 @AS_JSON
 def list_(what: str, as_json: bool) -> None:
-    """List what a config can name, and the ready configs."""
+    """List tokenizers, corpora, suites, metrics and configs."""
     from tokbench.bench.commands.listing import entries, render
     from tokbench.bench.console import result, result_json
 
@@ -33,7 +33,7 @@ def list_(what: str, as_json: bool) -> None:
 @OFFLINE
 @AS_JSON
 def doctor(offline: bool, as_json: bool) -> None:
-    """Look at versions, extras, plug-ins, caches, the Hub and shadowed packages."""
+    """Check versions, extras, plug-ins, caches and the Hub."""
     from dataclasses import asdict
 
     from tokbench.bench.commands.doctor import examine
@@ -47,3 +47,21 @@ def doctor(offline: bool, as_json: bool) -> None:
         rows = [[one.verdict, one.topic, one.text] for one in found]
         result(table(["verdict", "topic", "what was found"], rows))
     sys.exit(3 if any(one.verdict == "problem" for one in found) else 0)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the shell's completion script.
+
+    bash: eval "$(tokbench completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc.
+    fish: tokbench completion fish > ~/.config/fish/completions/tokbench.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from tokbench.bench.console import result
+
+    root = click.get_current_context().find_root()
+    kind = get_completion_class(shell)
+    assert kind is not None  # the choices are click's own
+    result(kind(root.command, {}, "tokbench", "_TOKBENCH_COMPLETE").source())

@@ -31,7 +31,10 @@ def report(
     output: Path | None,
     options: Path | None,
 ) -> None:
-    """Write the report of a run again, from its Parquet alone; of several, print their history."""
+    """Write a run's report again, or the history of several.
+
+    Reports read the run folder alone: neither tokenizers nor corpora are needed.
+    """
     from tokbench.bench import plugins
     from tokbench.bench.config.schema import load_options
     from tokbench.bench.console import result
@@ -75,7 +78,10 @@ def _deliver(files: Mapping[str, str], output: Path | None) -> None:
 )
 @AS_JSON
 def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
-    """Derive published figures (all, or NAMES) from a data folder; exit code 1 if one moved."""
+    """Derive published figures from a data folder.
+
+    All of them, or those of NAMES. Exit code 1 if one differs from what was published.
+    """
     from tokbench.bench.commands import anchors
     from tokbench.bench.console import message, result, result_json
 

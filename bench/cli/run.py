@@ -45,7 +45,10 @@ def run(
     offline: bool,
     quiet: bool,
 ) -> None:
-    """Measure what CONFIG (a file, or the name of a ready config) asks for."""
+    """Measure what CONFIG asks for and write a report.
+
+    CONFIG is a YAML file or the name of a ready config (`tokbench list configs`).
+    """
     # Threads that wait for work burn CPU time, and no product here is large enough to need them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own pool takes huge pages, which the system has to clear, for tables of a few MB.
@@ -110,7 +113,7 @@ def conform(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Compare engines of CONFIG with a reference, id by id, before their speed is believed.
+    """Check that engines give exactly the ids of a reference.
 
     On the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact except where
     the config allows it; 1 wrong; 3 not compared, such as a vocabulary of another size.
@@ -152,7 +155,7 @@ def conform(
 @SET
 @AS_JSON
 def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Show the cells that CONFIG asks for, and do nothing."""
+    """Show what a run of CONFIG would measure."""
     from tokbench.bench.console import result, result_json
     from tokbench.bench.run.plan import make_plan
 
@@ -170,7 +173,7 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 @SET
 @OFFLINE
 def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
-    """Check CONFIG without reading a corpus or loading a tokenizer.
+    """Check CONFIG and the files that it names.
 
     The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
     run can load; 3 for one that the Hub refuses now.
@@ -196,7 +199,10 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
 @click.command()
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def pin(config: Path) -> None:
-    """Write the commits that Hub revisions are today into CONFIG, keeping its comments."""
+    """Pin Hub revisions in CONFIG to today's commits.
+
+    Comments are kept.
+    """
     from tokbench.bench.commands.pin import pin as pin_config
     from tokbench.bench.console import message, result
     from tokbench.bench.workers.hub_access import set_up_hub

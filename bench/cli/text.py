@@ -32,7 +32,7 @@ def inspect(
     shape: str,
     overrides: tuple[str, ...],
 ) -> None:
-    """Show how tokenizers cut TEXT: pieces, ids and bytes, side by side."""
+    """Show how tokenizers split TEXT: tokens, ids, bytes."""
     from tokbench.bench.commands import inspect
     from tokbench.bench.console import Progress, message, result, result_json
     from tokbench.bench.workers.executors import executor
@@ -69,7 +69,10 @@ def which(
     as_json: bool,
     overrides: tuple[str, ...],
 ) -> None:
-    """Tell which tokenizer handles TEXT best, and why. TEXT may name a file; - is stdin."""
+    """Rank tokenizers by how well they encode TEXT.
+
+    TEXT may name a file; - reads standard input.
+    """
     from tokbench.bench.commands import which as finding
     from tokbench.bench.commands.costs import CostModel
     from tokbench.bench.config.schema import load_options

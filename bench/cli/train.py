@@ -51,7 +51,7 @@ def train(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Train the tokenizers that CONFIG has a `train:` block for, and tell what came out.
+    """Train the tokenizers of CONFIG that have `train:`.
 
     With --match, sizes up to the block's own are searched for the smallest that is near enough;
     exit code 1 where none is.
