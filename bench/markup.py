@@ -7,6 +7,7 @@ control, format (bidi, zero-width), private and unassigned characters become ``\
 
 from __future__ import annotations
 
+import difflib
 import html as html_library
 import json
 import re
@@ -264,6 +265,31 @@ def percent(value: float | None, digits: int = 1) -> str:
     if 100 - smallest < value * 100 < 100:
         return f"> {100 - smallest:.{digits}f} %"
     return f"{value * 100:.{digits}f} %"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the closest known word, or an empty text.
+
+    >>> did_you_mean("pyhton", ["python", "ruby"])
+    "; did you mean 'python'?"
+    >>> did_you_mean("basic", ["python", "ruby"])
+    ''
+    """
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error sentence that helps with a word that is not known.
+
+    >>> suggest("langages", ["languages", "limit"])
+    "; did you mean 'languages'?"
+    >>> suggest("x", ["languages", "limit"])
+    '; there are: languages, limit'
+    """
+    known = sorted(known)
+    close = did_you_mean(word, known)
+    return close or (f"; there are: {', '.join(known)}" if known else "")
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

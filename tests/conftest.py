@@ -17,11 +17,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from tokbench.bench.config.schema import load_config
+import tokbench
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.progress import FinishedCell
-from tokbench.bench.run.runner import RunOutcome, run
-from tokbench.bench.workers.executors import executor
+from tokbench.bench.run.runner import RunOutcome
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -158,20 +157,11 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
         cache = cache or tmp_path_factory.mktemp("cache")
         for name, content in (files or {}).items():
             write_file(folder / name, content)
-        (folder / "config.yaml").write_text(
-            json.dumps({"name": "test", **config}, ensure_ascii=False), encoding="utf-8"
-        )
-        told = listener or Listener()
-        with toys_installed(), pytest.MonkeyPatch.context() as patch, executor(jobs, told) as here:
+        with toys_installed(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("TOKBENCH_CACHE", str(cache))
-            loaded = load_config(folder / "config.yaml", shown="config.yaml")
-            return run(
-                loaded,
-                output=folder / "runs",
-                progress=told,
-                new=new,
-                executor=here,
-            )
+            loaded = tokbench.load_config({"name": "test", **config}, folder=folder)
+            results = tokbench.run(loaded, folder / "runs", jobs=jobs, progress=listener, new=new)
+        return RunOutcome(results=results, problems=results.problems)
 
     return measure_config
 

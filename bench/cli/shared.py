@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,10 +25,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 def load(config: str, overrides: tuple[str, ...]) -> Config:
     """Read a config file, or a ready config by its name."""
-    from tokbench.bench.config.bundled import config_path
+    from tokbench.bench.config.bundled import find_config
     from tokbench.bench.config.schema import load_config
 
-    path = Path(config)
-    if not path.exists() and not path.suffix and path.name == config:
-        path = config_path(config)
-    return load_config(path, overrides=overrides, shown=config)
+    return load_config(find_config(config), overrides=overrides, shown=config)

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tokbench.bench import plugins
-from tokbench.bench.config.schema import Config, suggest
+from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import table
+from tokbench.bench.markup import suggest, table
 from tokbench.bench.plugins import SuitePlugin
 from tokbench.bench.results.run_folder import Results
 

@@ -86,10 +86,11 @@ def inspect(
 
     `executor` says where the tokenizers are asked: in this process when there is none.
     """
-    return look_with_each(config, wanted, partial(_inspect, text), executor or Inline())
+    return look_with_each(config, wanted, partial(inspection_of, text), executor or Inline())
 
 
-def _inspect(text: str, key: str, tokenizer: Tokenizer) -> Inspection:
+def inspection_of(text: str, key: str, tokenizer: Tokenizer) -> Inspection:
+    """Return what a tokenizer makes of a text."""
     ids = tokenizer.encode_batch([text])
     decoded = tokenizer.decode_batch(ids)[0]
     vocabulary = tokenizer.vocabulary

@@ -14,10 +14,11 @@ from typing import Any
 
 from tokbench.bench.commands.one_text import load_tokenizer
 from tokbench.bench.commands.train import Doing, train, training_text
-from tokbench.bench.config.schema import Config, TrainEntry, suggest
+from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.console import Progress
 from tokbench.bench.corpus.slices import Slice, materialise
 from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import suggest
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import NestedTrainer
 from tokbench.bench.run import trained_models

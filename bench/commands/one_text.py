@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from tokbench.bench.config.schema import Config, TrainEntry, suggest
+from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.markup import suggest
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.executors import Executor

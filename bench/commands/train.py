@@ -12,10 +12,11 @@ from typing import Any
 
 from tokbench.bench import plugins
 from tokbench.bench.commands.inspect import Piece
-from tokbench.bench.config.schema import Config, TrainEntry, suggest
+from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.console import Progress
 from tokbench.bench.corpus.slices import Slice, materialise
 from tokbench.bench.errors import Interrupted, ResultsError, UsageError
+from tokbench.bench.markup import suggest
 from tokbench.bench.plugins import MergeEvent, MergeTrainer, Trace, TrainerPlugin
 from tokbench.bench.run import trained_models
 from tokbench.bench.run.trained_models import SliceTexts, Trained

@@ -17,6 +17,7 @@ import pyarrow as pa
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.model import Direction, Place, Status
+from tokbench.bench.results.params import Row, telling_params
 from tokbench.bench.results.run_folder import Results
 
 IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
@@ -223,12 +224,11 @@ def _digest(names: Sequence[str], values: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
-Row = Mapping[str, Any]
 _Place = tuple[str | None, str | None, str | None]
 
 
 def _measured_values(rows: Sequence[Row]) -> dict[Key, Value]:
-    labels = _labels(rows)
+    labels = telling_params(rows)
     values: dict[Key, Value] = {}
     for row in rows:
         key = Key(*_place(row), row["metric"], _label(row, labels.get(row["metric"], ())))
@@ -243,42 +243,6 @@ def _measured_values(rows: Sequence[Row]) -> dict[Key, Value]:
 
 def _place(row: Row) -> _Place:
     return row["tokenizer"], row["corpus"], row["language"]
-
-
-def _labels(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
-    """Return the params that tell values of one metric at one place apart, by metric.
-
-    Params hold labels (class, cause) and facts (documents seen). Text is taken for a label before
-    a number is, and both only where values would fall together without them.
-    """
-    groups: dict[tuple[str, _Place], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["metric"], _place(row)), []).append(row)
-    found: dict[str, set[str]] = {}
-    for (metric, _), group in groups.items():
-        if len(group) > 1:
-            found.setdefault(metric, set()).update(_telling_apart([r["params"] for r in group]))
-    return {metric: tuple(sorted(names)) for metric, names in found.items()}
-
-
-def _telling_apart(params: Sequence[Mapping[str, Any]]) -> list[str]:
-    varying = sorted(
-        name
-        for name in {name for p in params for name in p}
-        if len({json.dumps(p.get(name), sort_keys=True) for p in params}) > 1
-    )
-    texts = [n for n in varying if all(isinstance(p.get(n), str | None) for p in params)]
-    if _distinct(params, texts):
-        return texts
-    for name in varying:
-        if _distinct(params, [*texts, name]):
-            return [*texts, name]
-    return varying
-
-
-def _distinct(params: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
-    seen = {json.dumps([p.get(name) for name in names], sort_keys=True) for p in params}
-    return len(seen) == len(params)
 
 
 def _label(row: Row, names: Sequence[str]) -> str:

@@ -6,8 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import did_you_mean
 
 Dataset = Literal["sentences", "programs"]
 
@@ -37,6 +37,15 @@ def config_path(name: str) -> Path:
         f"no ready config is called {name!r}{did_you_mean(name, known)}; "
         f"there are: {', '.join(known) or 'none (is the installation complete?)'}"
     )
+
+
+def find_config(name: str) -> Path:
+    """Return a config file, or that of a ready config: a plain name where there is no such file.
+
+    Raises `UsageError` for a plain name that is neither.
+    """
+    path = Path(name)
+    return path if path.exists() or path.suffix or path.name != name else config_path(name)
 
 
 def _data() -> Path:

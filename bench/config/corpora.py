@@ -22,8 +22,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tokbench.bench.config.languages import Language, did_you_mean, resolve_all
+from tokbench.bench.config.languages import Language, resolve_all
 from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.model import Kind
 
 

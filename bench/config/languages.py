@@ -7,12 +7,12 @@ and both are null.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from tokbench.bench.errors import UsageError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.model import Kind
 
 
@@ -125,15 +125,3 @@ def _lexers() -> Mapping[str, str]:
     from pygments.lexers import get_all_lexers
 
     return {alias: name for name, aliases, *_ in get_all_lexers(plugins=False) for alias in aliases}
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the closest known word, or an empty text.
-
-    >>> did_you_mean("pyhton", ["python", "ruby"])
-    "; did you mean 'python'?"
-    >>> did_you_mean("basic", ["python", "ruby"])
-    ''
-    """
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -4,10 +4,9 @@ and says what to write instead. Reading the file is in `tokbench.bench.config.ya
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, get_args
@@ -28,6 +27,7 @@ from tokbench.bench.config.gate import Gate
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.config.yaml_file import ConfigFile, Loc, read
 from tokbench.bench.errors import ConfigError, PluginError
+from tokbench.bench.markup import suggest
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
@@ -146,14 +146,19 @@ DEFAULT_SUITES = ("efficiency", "multilingual", "information", "fidelity")
 
 
 def load_config(
-    path: str | Path, *, overrides: Sequence[str] = (), shown: str | None = None
+    source: str | Path | Mapping[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    shown: str | None = None,
+    folder: Path | None = None,
 ) -> Config:
-    """Read and validate a config file.
+    """Read and validate a config: a file, or the same as a mapping of plain values.
 
     `overrides` are ``a.b=value`` settings, the value written as in YAML; `shown` is the name that
-    results and messages use. Raises `ConfigError` with every mistake found, one a line.
+    results and messages use. Relative paths start from `folder`: by default that of the file, and
+    the working folder for a mapping. Raises `ConfigError` with every mistake found, one a line.
     """
-    where = read(path, overrides)
+    where = read(source, overrides)
     plain = where.values()
     problems: list[str] = []
     expanded, origins = sweeps.expand(plain.get("tokenizers"), where, problems)
@@ -171,8 +176,8 @@ def load_config(
         run=run,
         tokenizers=entries,
         suites=suites,
-        path=_readable(shown or str(path)),
-        folder=Path(path).resolve().parent,
+        path=_readable(shown or where.path),
+        folder=(folder or (Path() if where.is_mapping else Path(where.path).parent)).resolve(),
         overrides=tuple(overrides),
         origins=origins,
     )
@@ -257,21 +262,6 @@ def _tag(model: Any) -> str:
     return str(get_args(model.model_fields["source"].annotation)[0])
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error sentence that helps with a word that is not known.
-
-    >>> suggest("langages", ["languages", "limit"])
-    "; did you mean 'languages'?"
-    >>> suggest("x", ["languages", "limit"])
-    '; there are: languages, limit'
-    """
-    known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; there are: {', '.join(known)}" if known else ""
-
-
 def _run_config(plain: Any, where: ConfigFile, problems: list[str]) -> RunConfig | None:
     try:
         return RunConfig.model_validate(plain)
@@ -312,6 +302,21 @@ def _tokenizer(
     if not isinstance(kind, str):
         raise ConfigError(f"{where.at(loc)}: needs `type: {'|'.join(known)}` or a `train:` block")
     return _plugin(plugins.TokenizerPlugin, kind, raw, loc, where, at=(*loc, "type"))
+
+
+def load_entry(entry: Mapping[str, Any]) -> plugins.TokenizerPlugin:
+    """Validate the entry of one tokenizer on its own, as a config would.
+
+    Raises `ConfigError`; also for a `train:` block, which takes a config with its corpus.
+    """
+    where = read({"tokenizer": entry})
+    found = _tokenizer(dict(where.values()["tokenizer"]), ("tokenizer",), where)
+    if isinstance(found, TrainEntry):
+        raise ConfigError(
+            f"{where.at(('tokenizer', 'train'))}: needs a config that has its corpus; "
+            "train it with `tokbench.run` or `tokbench train`"
+        )
+    return found
 
 
 def _train_entry(raw: dict[str, Any], loc: Loc, where: ConfigFile) -> TrainEntry:

@@ -6,6 +6,7 @@ say is in `tokbench.bench.config.schema`; here is where it says it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ Loc = tuple[int | str, ...]
 MAX_VALUES = 100_000
 """Values of a config with all aliases spelled out; a few lines of aliases can mean billions."""
 
+MAPPING = "<mapping>"
+"""What a config that was never a file is called in messages and results."""
+
 _SCALAR = re.compile(r"[^\s,\]}#]*")
 
 
@@ -35,6 +39,11 @@ class ConfigFile:
     path: str
     text: str
     document: CommentedMap
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it was given as values, so that nothing in it has a line and a column."""
+        return self.path == MAPPING
 
     def values(self) -> dict[str, Any]:
         """Return the config as plain mappings, lists, text, numbers and booleans.
@@ -51,7 +60,8 @@ class ConfigFile:
 
     def place(self, line: int, column: int, loc: Loc) -> str:
         """Write a place; lines and columns count from 0 here and from 1 in what is shown."""
-        return f"{self.path}:{line + 1}:{column + 1}: {'.'.join(map(str, loc)) or 'config'}"
+        where = self.path if self.is_mapping else f"{self.path}:{line + 1}:{column + 1}"
+        return f"{where}: {'.'.join(map(str, loc)) or 'config'}"
 
     def _position(self, loc: Loc) -> tuple[int, int]:
         node: Any = self.document
@@ -105,12 +115,47 @@ class ConfigFile:
         return found[0] if found else None
 
 
-def read(path: str | Path, overrides: Sequence[str] = ()) -> ConfigFile:
-    """Read a config file and apply ``a.b=value`` settings to it.
+def read(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> ConfigFile:
+    """Read a config, a file or a mapping of plain values, and apply ``a.b=value`` settings to it.
 
-    Raises `ConfigError` where the file cannot be read, is not UTF-8 or not YAML, or where a
-    setting has no place in it.
+    Raises `ConfigError` where the file cannot be read, is not UTF-8 or not YAML, where a value is
+    not plain, or where a setting has no place in it.
     """
+    if isinstance(source, Mapping):
+        config = ConfigFile(path=MAPPING, text="", document=_commented(source, ()))
+    else:
+        config = _read_file(source)
+    for override in overrides:
+        _override(config.document, override)
+    return config
+
+
+def _commented(value: Any, loc: Loc, around: tuple[int, ...] = ()) -> Any:
+    """Turn plain values into the nodes that a YAML file is read as."""
+    where = f"{MAPPING}: {'.'.join(map(str, loc)) or 'config'}"
+    if id(value) in around:
+        raise ConfigError(f"{where}: this value contains itself")
+    inside = (*around, id(value))
+    if isinstance(value, Mapping):
+        node = CommentedMap()
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ConfigError(f"{where}: a key must be text, not {key!r}")
+            node[key] = _commented(item, (*loc, key), inside)
+        return node
+    if isinstance(value, list | tuple):
+        return CommentedSeq(_commented(item, (*loc, i), inside) for i, item in enumerate(value))
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise ConfigError(
+        f"{where}: a {type(value).__name__} cannot be in a config; "
+        "use text, numbers, booleans, lists and mappings"
+    )
+
+
+def _read_file(path: str | Path) -> ConfigFile:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as exc:
@@ -122,8 +167,6 @@ def read(path: str | Path, overrides: Sequence[str] = ()) -> ConfigFile:
         raise ConfigError(
             f"{path}:1:1: the config must be a mapping with name, corpora, tokenizers"
         )
-    for override in overrides:
-        _override(document, override)
     return ConfigFile(path=str(path), text=text, document=document)
 
 

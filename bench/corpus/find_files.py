@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from tokbench.bench.config.bundled import text_path
 from tokbench.bench.config.corpora import BuiltinCorpus, FilesCorpus
-from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.paths import is_text, looking_at, same_look, user_path
 
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
-from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.corpus.rows import columns_of
 from tokbench.bench.errors import CorpusError, InputError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.paths import looking_at, user_path
 from tokbench.bench.workers.hub_access import HubWaitError, chain, why_refused
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.bench.config.corpora import HuggingFaceCorpus
-from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
 from tokbench.bench.corpus.find_files import expand
@@ -24,6 +23,7 @@ from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_pointer
 from tokbench.bench.corpus.rows import Filter, Reading, Row, columns_of, no_column
 from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.hub_access import lock_threads_only
 

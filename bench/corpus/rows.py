@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tokbench.bench.config.corpora import Corpus
-from tokbench.bench.config.languages import did_you_mean
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.workers import heartbeat
 
 ROWS_BETWEEN_WORDS = 4096

@@ -381,6 +381,57 @@ class Results:
                 "is damaged or was edited: restore the folder, or run its config again with --new"
             )
 
+    @property
+    def problems(self) -> list[str]:
+        """What failed, one sentence each; empty when everything was measured.
+
+        They are written with the clock and the machine. Where that file is gone, they are the
+        reasons of the cells.
+        """
+        stored = self.environment.get("problems")
+        if stored is not None:
+            return [str(problem) for problem in stored]
+        failed = [cell for cell in self.run["cells"] if cell["status"] in ("failed", "partial")]
+        return [
+            f"{cell['tokenizer']} on {cell['corpus']}, {cell['language']}: {cell['status']}: "
+            f"{cell['detail']}"
+            for cell in failed
+        ]
+
+    def table(
+        self, metric: str, *, corpus: str | None = None, column: str = "value", **params: Any
+    ) -> pd.DataFrame:
+        """Return one metric as a frame, languages × tokenizers, in the order of the config.
+
+        Rows are languages, below their corpus where there are several and none is named; metrics
+        that are about a whole corpus have one row for each. Columns are tokenizers; where
+        parameters tell several values apart they are further levels (``class`` of
+        ``round_trip``), and ``params`` choose among them: ``class_="exact"`` is the parameter
+        ``class``, None a value that it does not restrict. `column` may be any column of the
+        measurements: ``ci_low``, ``n``, ``status``, ...
+
+        Raises `UsageError` for a metric, corpus or parameter that is not there.
+        """
+        from tokbench.bench.results.frames import table_frame
+
+        return table_frame(self, metric, corpus, column, params)
+
+    def long(self, metric: str | None = None) -> pd.DataFrame:
+        """Return one row per value of a metric, by default of all.
+
+        The columns are those of `to_pandas`, but that each parameter has one of its own:
+        ``params.class``, ``params.script``.
+        """
+        from tokbench.bench.results.frames import long_frame
+
+        return long_frame(self, metric)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first metric of the run as a table, and problems."""
+        from tokbench.bench.results.frames import html_summary
+
+        return html_summary(self)
+
     def _json(self, name: str) -> dict[str, Any]:
         try:
             value = parse_json(read_bounded(self.folder / name, LARGEST))

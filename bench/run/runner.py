@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from tokbench.bench.config.schema import Config
 from tokbench.bench.count.suite import CountsSuite
@@ -21,6 +22,7 @@ from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, TokenizerFact
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents
 from tokbench.bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
 from tokbench.bench.files import write_json
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.progress import SILENT, Progress
 from tokbench.bench.results.report import write_reports
@@ -97,36 +99,35 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     )
     context.progress.step("writing results")
     write_run(folder, record)
-    unwritten = _report(context, folder, started, found, asking.peak_bytes)
     problems = [
         *_problems(tallies, prepared.failures),
         *(_failed_suite(finding) for finding in found.findings if finding.kind == "failure"),
         *(f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in timed.findings),
-        *unwritten,
     ]
-    return RunOutcome(results=load_results(folder), problems=problems)
+    usage: dict[str, dict[str, Any]] = {
+        "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},
+        "peak_bytes": {"run": 0, **asking.peak_bytes},
+    }
+    return _report(context, folder, started, problems, usage)
 
 
 def _report(
     context: RunContext,
     folder: Path,
     started: datetime,
-    found: Answers,
-    peaks: Mapping[str, int],
-) -> list[str]:
-    """Write `environment.json` and the reports; return why a report could not be made."""
-    environment = describe(started)
+    problems: list[str],
+    usage: dict[str, dict[str, Any]],
+) -> RunOutcome:
+    """Write the reports, and `environment.json` before and after them."""
+    environment = {**describe(started), "problems": problems}
     write_json(folder / "environment.json", environment)  # reports name the machine
     with context.watch.section("reports"):
         wanted = context.config.run.reports
-        unwritten = write_reports(wanted, load_results(folder), context.watch)
-    environment |= {
-        "cpu_seconds": {k: round(v, 4) for k, v in context.watch.stop().items()},
-        "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},
-        "peak_bytes": {"run": peak_bytes(), **peaks},
-    }
-    write_json(folder / "environment.json", environment)
-    return unwritten
+        problems += write_reports(wanted, load_results(folder), context.watch)
+    usage["peak_bytes"]["run"] = peak_bytes()
+    seconds = {name: round(value, 4) for name, value in context.watch.stop().items()}
+    write_json(folder / "environment.json", {**environment, "cpu_seconds": seconds, **usage})
+    return RunOutcome(results=load_results(folder), problems=problems)
 
 
 def _asking(context: RunContext) -> Asking:
@@ -317,6 +318,6 @@ def _problems(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:
             cells.setdefault(place, []).append(cell.key)
     for (tokenizer, status, detail), keys in cells.items():
         where = f"{keys[0].corpus}, {keys[0].language}"
-        more = f" and {len(keys) - 1} more cells" if len(keys) > 1 else ""
+        more = f" and {plural(len(keys) - 1, 'more cell')}" if len(keys) > 1 else ""
         problems.append(f"{tokenizer} on {where}{more}: {status}: {detail}")
     return problems

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tokbench.bench.config.yaml_file import MAPPING
 from tokbench.bench.markup import count, escape, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.sections.speed import untimed
@@ -128,7 +129,10 @@ def reproduce_section(view: View) -> Iterator[str]:
     """Yield the command, versions, fingerprints and slices."""
     run = view.run
     yield "## How to reproduce"
-    yield f"```\n{_command(run)}\n```"
+    if run["config_path"] == MAPPING:
+        yield "This run was started from Python, from a mapping instead of a file."
+    else:
+        yield f"```\n{_command(run)}\n```"
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     yield (
         f"Seed {run['intervals']['seed']}, {run['intervals']['resamples']:,} resamples. {versions}. "

@@ -1,4 +1,10 @@
-"""tokbench: measure tokenizers. ``load_results`` reads a run folder; the command is ``tokbench``."""
+"""tokbench: measure tokenizers. What is here is the public API, and `tokbench.plugins` what plug-ins need.
+
+    results = tokbench.run("mine.yaml")
+    results.table("bytes_per_token")
+
+Names are imported on use, so that `import tokbench` costs next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +12,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokbench.bench.results.run_folder import Results, load_results
+    from tokbench.api import (
+        Comparison,
+        Config,
+        Results,
+        TokbenchError,
+        compare,
+        inspect,
+        load_config,
+        load_results,
+        load_tokenizer,
+        plan,
+        run,
+    )
 
-__all__ = ["Results", "load_results"]
-
-_HOMES = {
-    "Results": "tokbench.bench.results.run_folder",
-    "load_results": "tokbench.bench.results.run_folder",
-}
+__all__ = [
+    "Comparison",
+    "Config",
+    "Results",
+    "TokbenchError",
+    "compare",
+    "inspect",
+    "load_config",
+    "load_results",
+    "load_tokenizer",
+    "plan",
+    "run",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:  # imported on use, so that `tokbench --help` stays light
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return getattr(import_module("tokbench.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tokbench.api import load_tokenizer
 from tokbench.bench.config.schema import load_options
 from tokbench.bench.markup import escape, markdown_table, number, percent, visible
 from tokbench.bench.results.run_folder import Results
-from tokbench.suites.anchors.measuring import pieces_of, results_of, tokenizer_of, values_of
+from tokbench.suites.anchors.measuring import pieces_of, results_of, values_of
 
 CORPUS = "parallel"
 Range = tuple[float, float]
@@ -121,7 +122,7 @@ class _Evidence:
     white_space_pieces: Mapping[str, int]
 
     def tokenizer(self, name: str) -> Any:
-        return tokenizer_of(self.claims.tokenizers[name], self.data)
+        return load_tokenizer(self.claims.tokenizers[name], folder=self.data)
 
 
 def page(path: Path, data: Path) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tokbench.api import load_tokenizer
 from tokbench.bench.commands.anchors import AnchorPlugin, Check
 from tokbench.bench.errors import InputError
 from tokbench.bench.model import HasMerging
-from tokbench.suites.anchors.measuring import pieces_of, results_of, tokenizer_of, values_of
+from tokbench.suites.anchors.measuring import pieces_of, results_of, values_of
 from tokbench.suites.vocabulary.merging import not_reached
 
 FLORES = "corpora/flores200"
@@ -206,7 +207,7 @@ class CookbookCounts(AnchorPlugin):
     def check(self, data: Path) -> Iterator[Check]:
         """Yield one figure for each string and encoding."""
         for place, name in enumerate(("gpt2", "p50k_base", "cl100k_base")):
-            tokenizer = tokenizer_of(_encoding(name), data)
+            tokenizer = load_tokenizer(_encoding(name), folder=data)
             for text, counts in self.published.items():
                 measured = len(tokenizer.encode_batch([text])[0])
                 yield Check(what=f"{name}, {text}", expected=counts[place], measured=measured)
@@ -230,7 +231,7 @@ class KnownIds(AnchorPlugin):
     def check(self, data: Path) -> Iterator[Check]:
         """Yield the ids of each encoding."""
         for name, ids in self.published.items():
-            found = tokenizer_of(_encoding(name), data).encode_batch(["Hello, world!"])[0]
+            found = load_tokenizer(_encoding(name), folder=data).encode_batch(["Hello, world!"])[0]
             yield Check(what=name, expected=ids, measured=[int(i) for i in found])
 
 
@@ -254,7 +255,7 @@ class Splits(AnchorPlugin):
 
     def check(self, data: Path) -> Iterator[Check]:
         """Yield the pieces of each string."""
-        tokenizer = tokenizer_of(_encoding("cl100k_base"), data)
+        tokenizer = load_tokenizer(_encoding("cl100k_base"), folder=data)
         for text, pieces in self.published.items():
             yield Check(what=repr(text), expected=pieces, measured=pieces_of(tokenizer, text))
 
@@ -281,7 +282,7 @@ class UnreachedRanks(AnchorPlugin):
             "Qwen": (_ranks(qwen), 151_643, 0),
         }
         for name, (entry, n_ranks, n_unreached) in entries.items():
-            tokenizer = tokenizer_of(entry, data)
+            tokenizer = load_tokenizer(entry, folder=data)
             rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
             assert rules is not None
             missed, ranks = not_reached(rules)

@@ -59,6 +59,7 @@ def run(measure: Callable[..., RunOutcome], tmp_path_factory: pytest.TempPathFac
 def done(run: RunOutcome) -> subprocess.CompletedProcess[str]:
     """pytest on the run's own config, its JSON beside it."""
     folder = run.results.folder.parent.parent
+    (folder / "config.yaml").write_text(json.dumps({"name": "test", **CONFIG}), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", SUITE, "-p", "no:cacheprovider", "-rs"]
     command += ["--tokbench-config", "config.yaml", "--benchmark-json", "benchmark.json"]
     return subprocess.run(

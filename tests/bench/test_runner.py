@@ -55,12 +55,11 @@ def statuses(run: RunOutcome) -> dict[tuple[str, str, str], str]:
 def test_two_runs_in_two_folders_write_the_same_exact_files(
     measure: Measure, broken_run: RunOutcome
 ) -> None:
-    from_conftest = json.loads((broken_run.results.folder.parents[1] / "config.yaml").read_text())
     files = {
         path.name: path.read_text(encoding="utf-8")
         for path in broken_run.results.folder.parents[1].glob("*.jsonl")
     }
-    again = measure(from_conftest, files)
+    again = measure(broken_run.results.run["config"], files)
     assert again.results.folder != broken_run.results.folder
     assert exact_files(again.results.folder) == exact_files(broken_run.results.folder)
 
@@ -306,7 +305,7 @@ def test_a_report_is_made_from_the_files_alone(
     report = (moved / "report.md").read_bytes()
     for name in ("cells", "documents"):
         shutil.rmtree(moved / name)
-    for name in ("config.yaml", *TEXTS):
+    for name in TEXTS:
         (tmp_path / name).unlink()
     monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / "no cache"))
     monkeypatch.setattr("tokbench.bench.plugins.TokenizerPlugin.load", None)
@@ -329,7 +328,7 @@ def test_names_of_languages_never_leave_the_run_folder(measure: Measure, tmp_pat
     run = measure(config, TEXTS, folder=folder)
     assert run.exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"deep"}
-    assert {path.name for path in folder.iterdir()} == {"config.yaml", "runs", *TEXTS}
+    assert {path.name for path in folder.iterdir()} == {"runs", *TEXTS}
     cells = list(run.results.folder.rglob("*.cell"))
     assert len(cells) == 4
     assert {path.parent.parent.parent.name for path in cells} == {"cells"}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pages import REPOSITORY
+from tokbench.api import load_tokenizer
 from tokbench.bench.config.schema import load_options
 from tokbench.bench.errors import TokenizerError
 from tokbench.suites.anchors.claims import Claims, CountClaim, PiecesClaim, measured, page
-from tokbench.suites.anchors.measuring import tokenizer_of
 
 SOURCE, PAGE = REPOSITORY / "docs" / "claims.yaml", REPOSITORY / "docs" / "claims.md"
 
@@ -50,7 +50,7 @@ class Samples:
         self._claims = claims
 
     def tokenizer(self, name: str) -> object:
-        return tokenizer_of(self._claims.tokenizers[name], Path())
+        return load_tokenizer(self._claims.tokenizers[name], folder=Path())
 
 
 @pytest.mark.parametrize("kind", [PiecesClaim, CountClaim])

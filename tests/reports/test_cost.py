@@ -9,35 +9,34 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import tokbench
 from tokbench.bench.cli import main
 from tokbench.bench.errors import UsageError
 from tokbench.bench.results.report import render_reports
-from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.results.run_folder import Results
 from tokbench.reports.cost import Cost
 
-CONFIG = """
-name: small
-corpora:
-  corpus:
-    source: files
-    languages: {eng_Latn: eng.txt, ell_Grek: ell.txt}
-    parallel: true
-    pivot: eng_Latn
-tokenizers:
-  utf8_bytes: {type: utf8_bytes}
-reports: []
-"""
+CONFIG = {
+    "name": "small",
+    "corpora": {
+        "corpus": {
+            "source": "files",
+            "languages": {"eng_Latn": "eng.txt", "ell_Grek": "ell.txt"},
+            "parallel": True,
+            "pivot": "eng_Latn",
+        }
+    },
+    "tokenizers": {"utf8_bytes": {"type": "utf8_bytes"}},
+    "reports": [],
+}
 
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "eng.txt").write_text("abcd\nab\n", encoding="utf-8")
     (tmp_path / "ell.txt").write_text("αβγδ\nαβ\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["run", "small.yaml", "--quiet"])
-    assert done.exit_code == 0, done.output
-    return load_results(tmp_path / "runs" / "small-1")
+    return tokbench.run(CONFIG, jobs=0)
 
 
 def cost(results: Results, **model: Any) -> dict[str, Any]:

@@ -5,36 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tokbench.bench.cli import main
-from tokbench.bench.results.run_folder import load_results
+import tokbench
 from tokbench.reports.detail import Detail
 
-CONFIG = """
-name: small
-corpora:
-  corpus:
-    source: files
-    languages: {eng_Latn: eng.txt, ell_Grek: ell.txt}
-    parallel: true
-    pivot: eng_Latn
-tokenizers:
-  utf8_bytes: {type: utf8_bytes}
-  characters: {type: characters}
-reports: []
-"""
+CONFIG = {
+    "name": "small",
+    "corpora": {
+        "corpus": {
+            "source": "files",
+            "languages": {"eng_Latn": "eng.txt", "ell_Grek": "ell.txt"},
+            "parallel": True,
+            "pivot": "eng_Latn",
+        }
+    },
+    "tokenizers": {"utf8_bytes": {"type": "utf8_bytes"}, "characters": {"type": "characters"}},
+    "reports": [],
+}
 
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "eng.txt").write_text("ab|d\nab\n", encoding="utf-8")
     (tmp_path / "ell.txt").write_text("αβ|δ\nαβ\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["run", "small.yaml", "--quiet"])
-    assert done.exit_code == 0, done.output
-    text = Detail().render(load_results(tmp_path / "runs" / "small-1"))["detail.md"]
+    text = Detail().render(tokbench.run(CONFIG, jobs=0))["detail.md"]
     assert text.startswith("# small-1, in detail\n")
     return text
 

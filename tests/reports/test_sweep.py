@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+import tokbench
 from pages import sections, table
-from tokbench.bench.cli import main
 from tokbench.bench.commands.costs import embedding_parameters
 from tokbench.bench.commands.match import bytes_per_token
 from tokbench.bench.commands.train import training_text
@@ -18,7 +17,7 @@ from tokbench.bench.config.bundled import config_path
 from tokbench.bench.config.schema import TrainEntry, load_config
 from tokbench.bench.errors import UsageError
 from tokbench.bench.plugins import NestedTrainer
-from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.trained_models import obtain, trainer_of
 from tokbench.reports.sweep import Sweep, millions, saved_by_doubling
 
@@ -39,9 +38,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.yaml").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "text.txt").write_text("abcd\nabcd\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["run", "small.yaml", "--quiet", "--jobs", "0"])
-    assert done.exit_code == 0, done.output
-    return load_results(tmp_path / "runs" / "small-1")
+    return tokbench.run("small.yaml", jobs=0)
 
 
 def sweep(results: Results, **options: Any) -> Any:
@@ -92,10 +89,9 @@ def test_a_run_without_a_sweep_has_no_such_report(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.yaml").write_text(CONFIG.replace("[258, 256, 300]", "258"), encoding="utf-8")
     (tmp_path / "text.txt").write_text("abcd\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["run", "small.yaml", "--quiet", "--jobs", "0"])
-    assert done.exit_code == 0, done.output
+    results = tokbench.run("small.yaml", jobs=0)
     with pytest.raises(UsageError, match="small-1 has no sweep"):
-        Sweep().render(load_results(tmp_path / "runs" / "small-1"))
+        Sweep().render(results)
 
 
 def test_the_curve_in_the_docs_is_that_of_the_ready_config() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tokbench.bench.config.schema import load_config
+import tokbench
 from tokbench.bench.errors import ConfigError
-from tokbench.bench.run.runner import RunOutcome, run
 
 ASKING: dict[str, Any] = {
     "witnesses": {"fuzz": 3},
@@ -20,7 +18,7 @@ ASKING: dict[str, Any] = {
 }
 
 
-def measured(folder: Path, suites: dict[str, Any]) -> RunOutcome:
+def measured(folder: Path, suites: dict[str, Any]) -> tokbench.Results:
     builtin = {"source": "builtin"}
     config = {
         "name": "asking",
@@ -32,29 +30,27 @@ def measured(folder: Path, suites: dict[str, Any]) -> RunOutcome:
         "suites": suites,
         "reports": [],
     }
-    path = folder / "config.yaml"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    return run(load_config(path), output=folder / "runs", new=True)
+    return tokbench.run(config, folder / "runs", jobs=0, new=True)
 
 
 def test_time_and_texts_of_each_suite_are_recorded_apart(tmp_path: Path) -> None:
-    outcome = measured(tmp_path, ASKING)
-    environment = outcome.results.environment
-    assert not outcome.problems
+    results = measured(tmp_path, ASKING)
+    environment = results.environment
+    assert not results.problems
     assert set(ASKING) <= set(environment["cpu_seconds"])
     assert set(environment["asked"]) == set(ASKING)
     assert all(asked["texts"] > 0 for asked in environment["asked"].values())
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
-    first, second = (measured(tmp_path, ASKING).results.folder for _ in range(2))
+    first, second = (measured(tmp_path, ASKING).folder for _ in range(2))
     assert first != second
     for name in ("measurements.parquet", "findings.parquet", "run.json"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
 def test_every_value_is_of_a_metric_that_its_suite_declares(tmp_path: Path) -> None:
-    results = measured(tmp_path, ASKING).results
+    results = measured(tmp_path, ASKING)
     from tokbench.bench import plugins
 
     declared = {
@@ -70,10 +66,9 @@ def test_every_value_is_of_a_metric_that_its_suite_declares(tmp_path: Path) -> N
 def test_a_suite_that_cannot_go_on_is_a_problem_and_not_the_end(tmp_path: Path) -> None:
     pair = {"first": "bytes", "second": "missing"}
     suites = {"differential": {"pairs": [pair]}, "fidelity": {}}
-    outcome = measured(tmp_path, suites)
-    assert outcome.exit_code == 3
-    assert "no tokenizer 'missing'" in outcome.problems[0]
-    assert outcome.results.measurements.num_rows > 0
+    results = measured(tmp_path, suites)
+    assert "no tokenizer 'missing'" in results.problems[0]
+    assert results.measurements.num_rows > 0
 
 
 def test_an_explanation_that_does_not_exist_is_refused_in_the_config(tmp_path: Path) -> None:

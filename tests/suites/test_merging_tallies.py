@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hand_made import tallies
+from tokbench.api import load_tokenizer
 from tokbench.bench.commands.which import batch_of
 from tokbench.bench.count.encode import Counter
 from tokbench.bench.count.suite import CountsSuite
@@ -18,7 +19,6 @@ from tokbench.bench.count.tally import Tally, merge
 from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.model import Measurement, Tokenizer
-from tokbench.suites.anchors.measuring import tokenizer_of
 from tokbench.suites.efficiency.suite import Efficiency
 from tokbench.suites.fidelity.suite import Fidelity
 from tokbench.suites.information.suite import Information
@@ -30,7 +30,7 @@ TEXTS = st.lists(
 
 
 def tokenizer() -> Tokenizer:
-    return tokenizer_of({"type": "utf8_bytes"}, Path())
+    return load_tokenizer({"type": "utf8_bytes"}, folder=Path())
 
 
 def count(texts: list[str], cuts: list[int]) -> Tally:

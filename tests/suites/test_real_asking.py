@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.config.schema import load_config
+import tokbench
 from tokbench.bench.model import HasMerging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.probe import Subject
-from tokbench.bench.run.runner import run
 from tokbench.suites.vocabulary.merging import not_reached
 from tokbench.suites.witnesses.loss_classes import Manner, classes_of
 from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
@@ -38,12 +37,10 @@ def measure(data_folder: Path, tmp_path: Path) -> Measure:
             "languages": languages,
         }
         config = {"name": "asking", "corpora": {"flores": corpus}, "reports": []}
-        path = tmp_path / "config.yaml"
-        text = json.dumps({**config, "tokenizers": tokenizers, "suites": suites})
-        path.write_text(text, encoding="utf-8")
-        outcome = run(load_config(path), output=tmp_path / "runs")
-        assert not outcome.problems
-        return outcome.results
+        whole = {**config, "tokenizers": tokenizers, "suites": suites}
+        results = tokbench.run(whole, tmp_path / "runs", jobs=0)
+        assert not results.problems
+        return results
 
     return measured
 
