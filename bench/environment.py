@@ -132,15 +132,18 @@ def describe(started: datetime) -> dict[str, Any]:
 
 
 def peak_bytes() -> int:
-    """Return the highest resident memory of this process in bytes, 0 where nothing tells."""
+    """Return the highest resident memory of this process so far, in bytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would tell the parent's, where that was larger at the fork
+    if status.exists():  # Linux hands getrusage's figure on from the parent, where it was larger
         found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="utf-8"))
-        return int(found.group(1)) * 1024 if found else 0
+        if found:
+            return int(found.group(1)) * 1024
     try:
         import resource
-    except ImportError:
-        return 0
+    except ImportError:  # Windows
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)  # type: ignore[attr-defined,unused-ignore]
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -156,15 +159,32 @@ def cpu_model() -> str:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Return commit and whether the work tree is clean, None outside a repository."""
+    """Return commit and whether the work tree is clean, None outside a repository.
 
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, timeout=10, check=True
-        )
-        return done.stdout.strip()
-
+    A repository's own settings may name commands (fsmonitor, hooks, filters, pagers); none is run.
+    """
     try:
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+        commit = _git("rev-parse", "HEAD")
+        own = _git("config", "--local", "--name-only", "--get-regexp", r"^filter\.", codes=(0, 1))
+        filters = [f"{name}=" for name in own.splitlines() if not name.endswith(".required")]
+        filters += [f"{name}=false" for name in own.splitlines() if name.endswith(".required")]
+        changed = _git("status", "--porcelain", "--ignore-submodules=dirty", settings=filters)
+        return {"commit": commit, "dirty": bool(changed)}
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _git(*arguments: str, settings: Sequence[str] = (), codes: Sequence[int] = (0,)) -> str:
+    every = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", *settings)
+    command = ["git", "--no-pager", *(one for name in every for one in ("-c", name)), *arguments]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=10,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
+    )
+    if done.returncode not in codes:
+        raise subprocess.CalledProcessError(done.returncode, command)
+    return done.stdout.strip()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokbench.bench.commands.one_text import look_with_each
+from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
 from tokbench.bench.corpus.open_files import MARK
 from tokbench.bench.count.roundtrip import classify
@@ -86,7 +86,7 @@ def inspect(
 
     `executor` says where the tokenizers are asked: in this process when there is none.
     """
-    return look_with_each(config, wanted, partial(inspection_of, text), executor or Inline())
+    return try_each(config, wanted, partial(inspection_of, text), executor or Inline())
 
 
 def inspection_of(text: str, key: str, tokenizer: Tokenizer) -> Inspection:

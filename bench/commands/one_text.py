@@ -1,4 +1,4 @@
-"""Looking at one text with each tokenizer of a config, in a worker that may be lost.
+"""One text tried with each tokenizer of a config, in a worker that may be lost.
 
 All tokenizers share one worker, one after the other: only one that costs it makes a new one start.
 """
@@ -6,75 +6,57 @@ All tokenizers share one worker, one after the other: only one that costs it mak
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TypeVar
 
 from tokbench.bench.config.schema import Config, TrainEntry
-from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.environment import Stopwatch
+from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import suggest
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.executors import Executor
 from tokbench.bench.workers.hub_access import be_patient
-from tokbench.bench.workers.pool import Loss, Settle, TryAgain
+from tokbench.bench.workers.job import Answer, Died, Job, perform
 from tokbench.bench.workers.sources import TokenizerSource, library_failures
 
 Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LookTask:
-    """One tokenizer to load and to look at something with."""
+class TextTask(Job[Seen]):
+    """One tokenizer to load and to try on a text."""
 
     key: str
     config: Config
-    look: Callable[[str, Tokenizer], Any]
+    look: Callable[[str, Tokenizer], Seen]
     """A function of a module, or a partial one: it travels to a worker."""
-    tries: int = 0
-    group: ClassVar[str] = "tokenizers"
-    stage: ClassVar[int] = 0
 
     @property
-    def memory(self) -> int:
-        """Resident bytes above which the worker is ended."""
-        return self.config.run.limits.memory
+    def group(self) -> str:
+        """All tokenizers share one worker."""
+        return "tokenizers"
 
-    def lost(self, loss: Loss) -> TryAgain[LookTask] | Settle:
-        """Try once more where the process was ended, else leave the tokenizer out."""
-        if loss.kind == "died" and not self.tries:
-            return TryAgain(task=replace(self, tries=1))
-        doing = "while it was loaded" if loss.place == ("load",) else "at this text"
-        return Settle(outcome=self.hopeless(f"{loss.reason} {doing}"))
+    def run(self, watch: Stopwatch) -> Seen:
+        """Load the tokenizer and try it."""
+        limits = self.limits
+        if isinstance(self.config.tokenizers[self.key], TrainEntry):
+            heartbeat.at("load", seconds=limits.train_seconds, limit="limits.train_seconds")
+        else:
+            heartbeat.at("load", seconds=limits.load_seconds, limit="limits.load_seconds")
+        be_patient(limits.hub_seconds)
+        tokenizer = load_tokenizer(self.config, self.key)
+        heartbeat.at("text", seconds=limits.seconds, limit="limits.seconds")
+        with library_failures(self.key, "encode or decode this text"):
+            return self.look(self.key, tokenizer)
 
-    def hopeless(self, reason: str) -> Look:
-        """Return the outcome of a tokenizer that cannot be looked with."""
-        return Look(reason=reason)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What was seen, or why nothing was."""
-
-    value: Any = None
-    reason: str | None = None
+    def doing(self, died: Died) -> str:
+        """Return what it was doing, as the end of a sentence."""
+        return "while loading" if died.step == ("load",) else "at this text"
 
 
-def look(task: LookTask) -> Look:
-    """Load the tokenizer of a task and look."""
-    limits = task.config.run.limits
-    trained = isinstance(task.config.tokenizers[task.key], TrainEntry)
-    heartbeat.at("load", seconds=limits.train_seconds if trained else limits.load_seconds)
-    be_patient(limits.hub_seconds)
-    try:
-        tokenizer = load_tokenizer(task.config, task.key)
-        heartbeat.at("text", seconds=limits.seconds)
-        with library_failures(task.key, "encode or decode this text"):
-            return Look(value=task.look(task.key, tokenizer))
-    except TokbenchError as exc:
-        return Look(reason=str(exc))
-
-
-def look_with_each(
+def try_each(
     config: Config,
     wanted: Sequence[str],
     seen: Callable[[str, Tokenizer], Seen],
@@ -88,15 +70,18 @@ def look_with_each(
     if unknown:
         hint = suggest(unknown[0], config.tokenizers)
         raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has none of that name{hint}")
-    tasks = [LookTask(key=key, config=config, look=seen) for key in wanted or config.tokenizers]
-    looks = [(task.key, executor.submit(look, task)) for task in tasks]
+    limits = config.run.limits
+    futures: dict[str, Future[Answer[Seen]]] = {
+        key: executor.submit(perform, TextTask(key=key, config=config, look=seen, limits=limits))
+        for key in wanted or config.tokenizers
+    }
     found, problems = [], []
-    for key, future in looks:
-        one = future.result()
-        if one.reason is None:
-            found.append(one.value)
+    for key, future in futures.items():
+        answer = future.result()
+        if answer.value is not None:
+            found.append(answer.value)
         else:
-            problems.append(f"{key}: {one.reason}")
+            problems.append(f"{key}: {answer.reason}")
     return found, problems
 
 

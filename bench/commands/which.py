@@ -12,7 +12,7 @@ import numpy as np
 
 from tokbench.bench.commands.costs import CostModel, context_used, price
 from tokbench.bench.commands.inspect import Piece, read_text
-from tokbench.bench.commands.one_text import look_with_each
+from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
 from tokbench.bench.corpus import segment
 from tokbench.bench.corpus.slices import SliceBatch
@@ -124,7 +124,7 @@ def analyse(
     texts = [text] if translation is None else [text, translation]
     batch = batch_of(texts)
     handle = partial(_handle, batch, config.run.lost_limit, costs)
-    handlings, problems = look_with_each(config, wanted, handle, executor or Inline())
+    handlings, problems = try_each(config, wanted, handle, executor or Inline())
     best, reasons = judge(handlings, config.run.lost_limit)
     return Analysis(
         n_bytes=int(batch.offsets[1]),

@@ -6,13 +6,15 @@ record batches of their slice, the same for any number of workers.
 
 When a worker is lost at a batch, the task is tried again with that batch walked document by
 document; when it is lost at a document, it is tried again without that document.
+
+A small cell takes less time than sending it off, so that as many travel together as hold about
+1 MiB of text. Each still has a file of its own, and is lost on its own.
 """
 
 from __future__ import annotations
 
 import gc
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,17 +25,23 @@ from tokbench.bench.count.tally import Cell, CellKey, Tally, TokenizerFacts, mer
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, write_contents
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import ResultsError, TokbenchError
+from tokbench.bench.guard import contained
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.reasons import Reason
 from tokbench.bench.results.vocabulary import keep_vocabulary
 from tokbench.bench.run.cell_files import read_cell, write_cell
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.hub_access import be_patient
-from tokbench.bench.workers.pool import Loss, Settle, TryAgain
+from tokbench.bench.workers.job import Answer, Died, GiveUp, Job
 from tokbench.bench.workers.sources import TokenizerSource, library_failures
+from tokbench.bench.workers.state import THIS, Step
 
 PART_BATCHES = 8
 """Record batches (about 1 MiB each) in one part of a cell."""
+
+SENT_BYTES = 1 << 20
+"""Text of the cells that are sent off together, unless it is one cell or one part of a cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,43 +63,31 @@ class CellTask:
     """Batches to walk document by document."""
     lost_rows: Mapping[int, str] = field(default_factory=dict)
     """Rows that ended a worker, and how; they are not tried again."""
-    tries: int = 0
 
-    @property
-    def group(self) -> str:
-        """One worker process per tokenizer."""
-        return self.source.key
+    def without(self, died: Died) -> CellTask | str | None:
+        """Return the task that goes on without the document that cost a worker.
 
-    @property
-    def memory(self) -> int:
-        """Resident bytes above which the worker is ended."""
-        return self.limits.memory
-
-    def lost(self, loss: Loss) -> TryAgain[CellTask] | Settle:
-        """Go on without the document that cost a worker; find it first if need be."""
-        match loss.place:
+        That document is found first if need be. A reason where too many were lost, None where it
+        was no document.
+        """
+        match died.step:
             case ("batch", int(batch)):
-                return TryAgain(task=replace(self, careful=self.careful | {batch}))
+                return replace(self, careful=self.careful | {batch})
             case ("row", _, int(row)):
-                return self._without(row, loss.reason)
-        if loss.kind == "died" and not self.tries:  # perhaps ended from outside
-            return TryAgain(task=replace(self, tries=1))
-        doing = "while it was loaded" if loss.place == ("load",) else "before its first text"
-        reason = f"tokenizer {self.source.key}: {loss.reason} {doing}"
-        return Settle(outcome=self.hopeless(reason), hopeless=reason)
+                lost = {**self.lost_rows, row: died.reason}
+                if len(lost) < self.limits.lost_documents:
+                    return replace(self, lost_rows=lost)
+                names = ", ".join(_ids_of(self.slice, sorted(lost)))
+                documents = plural(len(lost), "document")
+                return (
+                    f"{documents} ended its worker ({names}), the limit "
+                    f"(limits.lost_documents); last: {died.reason}"
+                )
+        return None
 
-    def _without(self, row: int, reason: str) -> TryAgain[CellTask] | Settle:
-        lost = {**self.lost_rows, row: reason}
-        if len(lost) < self.limits.lost_documents:
-            return TryAgain(task=replace(self, lost_rows=lost))
-        names = ", ".join(_ids_of(self.slice, sorted(lost)))
-        n = f"{len(lost)} documents" if len(lost) > 1 else "1 document"
-        given_up = f"{n} ended its worker ({names}), the limit; last: {reason}"
-        return Settle(outcome=replace(self.hopeless(given_up), code="documents_lost"))
-
-    def hopeless(self, reason: str) -> CellOutcome:
+    def given_up(self, reason: str, code: Reason = "worker_lost") -> CellOutcome:
         """Return the outcome without numbers."""
-        return CellOutcome(key=self.key, path=self.path, reason=reason, code="worker_lost")
+        return CellOutcome(key=self.key, path=self.path, reason=reason, code=code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +103,83 @@ class CellOutcome:
     code: Reason | None = None
     """The same as a code."""
     reused: bool = False
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    process: int = 0
-    peak_bytes: int = 0
-    """Highest resident memory of the process so far; told by the last cell of a portion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellBatch(Job[list[CellOutcome]]):
+    """Cells, or parts of cells, of one tokenizer to count one after the other."""
+
+    tasks: tuple[CellTask, ...]
+    settled: Mapping[int, CellOutcome] = field(default_factory=dict)
+    """Those of `tasks` that are given up, by their place, and their outcomes."""
+    counted: int = 0
+    """How many of `tasks` were done when a worker was lost: their files are of this run."""
+
+    @property
+    def group(self) -> str:
+        """The worker process of their tokenizer."""
+        return self.tasks[0].source.key
+
+    def run(self, watch: Stopwatch) -> list[CellOutcome]:
+        """Count each cell into its file.
+
+        Raises `ResultsError` when a file cannot be written: then no other could be either.
+        """
+        outcomes = []
+        for at, task in enumerate(self.tasks):
+            if at in self.settled:
+                outcomes.append(self.settled[at])
+                continue
+            with heartbeat.within("cell", at):
+                outcome = count_cell(task, watch)
+            outcomes.append(replace(outcome, reused=False) if at < self.counted else outcome)
+        return outcomes
+
+    def lost(self, died: Died) -> CellBatch | GiveUp:
+        """Go on without the document that cost a worker, or without its cell."""
+        match died.step:
+            case ("cell", int(at), *inner):
+                step: Step = tuple(inner)
+            case _:
+                at, step = 0, died.step
+        inside = replace(died, step=step)
+        counted = max(self.counted, at)
+        match self.tasks[at].without(inside):
+            case CellTask() as task:
+                tasks = (*self.tasks[:at], task, *self.tasks[at + 1 :])
+                return replace(self, tasks=tasks, counted=counted)
+            case str(reason):
+                outcome = self.tasks[at].given_up(reason, "documents_lost")
+                settled = {**self.settled, at: outcome}
+                return replace(self, settled=settled, counted=counted)
+        after = super().lost(inside)
+        if isinstance(after, CellBatch):
+            return replace(after, counted=counted)
+        reason = f"tokenizer {self.group}: {died.reason} {self.doing(inside)}"
+        return GiveUp(answer=self.give_up(reason), group=reason)
+
+    def doing(self, died: Died) -> str:
+        """Return what it was doing, as the end of a sentence."""
+        return "while loading" if died.step == ("load",) else "before its first text"
+
+    def give_up(self, reason: str) -> Answer[list[CellOutcome]]:
+        """Return the outcomes without numbers."""
+        return Answer(value=[task.given_up(reason) for task in self.tasks])
+
+
+def batches_of(tasks: Iterable[CellTask]) -> Iterator[CellBatch]:
+    """Put the cells of one tokenizer, or the parts of its large ones, together, in order."""
+    waiting: list[CellTask] = []
+    n_bytes = 0
+    for task in tasks:
+        size = task.slice.meta.bytes if task.stop is None else SENT_BYTES
+        if waiting and n_bytes + size > SENT_BYTES:
+            yield CellBatch(tasks=tuple(waiting), limits=waiting[0].limits)
+            waiting, n_bytes = [], 0
+        waiting.append(task)
+        n_bytes += size
+    if waiting:
+        yield CellBatch(tasks=tuple(waiting), limits=waiting[0].limits)
 
 
 def parts_of(task: CellTask) -> list[CellTask]:
@@ -131,22 +200,8 @@ def parts_of(task: CellTask) -> list[CellTask]:
     ]
 
 
-_loaded: list[tuple[TokenizerSource, Tokenizer | TokbenchError]] = []
-"""The tokenizers this process used last (one, unless a suite compares), or why it has none.
-
-Kept by its whole source: in another run the same name may mean another tokenizer.
-"""
-
-_told_imports: list[int] = []
-"""Not empty once this process has told what its imports cost."""
-
-
-def count_cell(task: CellTask) -> CellOutcome:
-    """Count a part of a cell into its file, or find it there already.
-
-    Raises `ResultsError` when the file cannot be written: then no other could be either.
-    """
-    watch = stopwatch()
+def count_cell(task: CellTask, watch: Stopwatch) -> CellOutcome:
+    """Count a part of a cell into its file, or find it there already; errors as in `CellBatch`."""
     facts: TokenizerFacts | None = None
     identity: dict[str, str] = {}
     reused, reason = False, None
@@ -174,8 +229,6 @@ def count_cell(task: CellTask) -> CellOutcome:
         reason=reason,
         code=None if reason is None else "tokenizer_failed",
         reused=reused,
-        seconds=watch.stop(),
-        process=os.getpid(),
     )
 
 
@@ -189,10 +242,6 @@ def identity_of(task: CellTask, fingerprint: str) -> dict[str, str]:
     }
 
 
-_kept: dict[Path, str] = {}
-"""Where this process wrote contents last, and of which tokenizer."""
-
-
 def contents_path(task_path: Path) -> Path:
     """Return where the contents of a cell's tokenizer are, beside its cells."""
     return task_path.parent.parent / CONTENTS
@@ -201,22 +250,12 @@ def contents_path(task_path: Path) -> Path:
 def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
     """Write what the ids stand for, once per tokenizer and run folder."""
     path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
-    if _kept.get(path) == fingerprint and path.exists():
+    if THIS.contents == (path, fingerprint) and path.exists():
         return
     with watch.section("load"):
         if read_contents(path, fingerprint) is None:
             write_contents(path, Contents.of(tokenizer.vocabulary), fingerprint)
-        _kept.clear()
-        _kept[path] = fingerprint
-
-
-def stopwatch() -> Stopwatch:
-    """Return a stopwatch; the first of a worker process counts what its imports cost."""
-    watch = Stopwatch()
-    if heartbeat.is_watched() and not _told_imports:
-        _told_imports.append(1)
-        watch.start_of_process()
-    return watch
+        THIS.contents = path, fingerprint
 
 
 def _ids_of(slice_: Slice, rows: Sequence[int]) -> list[str]:
@@ -236,12 +275,12 @@ def load(
     All others are dropped first, so that two never lie in memory, except those of `beside`.
     Raises `TokbenchError` when it cannot be loaded.
     """
-    _loaded[:] = [one for one in _loaded if one[0] == source or one[0] in beside]
-    if all(kept != source for kept, _ in _loaded):
-        heartbeat.at("load", seconds=limits.load_seconds)
+    THIS.tokenizers = [one for one in THIS.tokenizers if one[0] == source or one[0] in beside]
+    if all(kept != source for kept, _ in THIS.tokenizers):
+        heartbeat.at("load", seconds=limits.load_seconds, limit="limits.load_seconds")
         be_patient(limits.hub_seconds)
-        _loaded.append((source, _loaded_now(source, watch)))
-    found = next(one for kept, one in _loaded if kept == source)
+        THIS.tokenizers.append((source, _loaded_now(source, watch)))
+    found = next(one for kept, one in THIS.tokenizers if kept == source)
     if isinstance(found, TokbenchError):
         raise found
     return found
@@ -269,7 +308,7 @@ def _warm(tokenizer: Tokenizer) -> Tokenizer:
 
 def forget_tokenizers() -> None:
     """Drop the tokenizer that this process has kept loaded."""
-    _loaded.clear()
+    THIS.tokenizers.clear()
 
 
 def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
@@ -290,7 +329,6 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
 def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
     counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids)
     parts: list[Tally] = []
-    seconds = task.limits.seconds
     with watch.section("corpus"):
         batches = enumerate(task.slice.batches(task.first, task.stop, task.first_row), task.first)
     while True:
@@ -301,10 +339,10 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
         if number in task.careful:
             parts += _walk(counter, number, batch, task)
             continue
-        heartbeat.at("batch", number, seconds=seconds)
-        with no_garbage_collection():
+        heartbeat.at("batch", number, seconds=task.limits.seconds, limit="limits.seconds")
+        with contained(), no_garbage_collection():
             parts.append(counter.count(batch))
-    heartbeat.at("write", seconds=seconds)
+    heartbeat.at("write", seconds=task.limits.seconds, limit="limits.seconds")
     tally = merge(parts)
     key = task.key
     named = (
@@ -321,8 +359,10 @@ def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> I
         if row in task.lost_rows:
             yield counter.failed(batch.part(i, i + 1), task.lost_rows[row])
         else:
-            heartbeat.at("row", number, row, seconds=task.limits.seconds)
-            yield counter.count(batch.part(i, i + 1))
+            heartbeat.at("row", number, row, seconds=task.limits.seconds, limit="limits.seconds")
+            with contained():
+                tally = counter.count(batch.part(i, i + 1))
+            yield tally
 
 
 def judged(key: CellKey, tally: Tally) -> Cell:

@@ -20,12 +20,11 @@ from tokbench.bench.errors import InputError, Refusal, TokbenchError, TrainingEr
 from tokbench.bench.model import Finding, Place
 from tokbench.bench.progress import SILENT, Progress
 from tokbench.bench.reasons import Reason
-from tokbench.bench.run import input_tasks
-from tokbench.bench.run.input_tasks import Prepared as Answer
 from tokbench.bench.run.input_tasks import SliceTask, TrainTask
 from tokbench.bench.run.trained_models import Trained, shared
 from tokbench.bench.run.trained_models import stored as stored_model
 from tokbench.bench.workers.executors import Executor, Inline
+from tokbench.bench.workers.job import Answer, perform
 from tokbench.bench.workers.sources import TokenizerSource
 
 
@@ -106,7 +105,7 @@ class _Corpora:
 def _read_corpora(context: RunContext) -> _Corpora:
     """Read all languages at once; the slices of a parallel corpus have the same rows."""
     found = _Corpora()
-    asked: dict[str, dict[str, Future[Answer]]] = {}
+    asked: dict[str, dict[str, Future[Answer[Slice]]]] = {}
     with context.watch.section("corpus"):
         for name, entry in context.config.run.corpora.items():
             asked[name] = {
@@ -122,7 +121,7 @@ def _read_corpora(context: RunContext) -> _Corpora:
 
 def _begin_reading(
     context: RunContext, name: str, entry: AnyCorpus, language: str
-) -> Future[Answer]:
+) -> Future[Answer[Slice]]:
     """Take a slice from the cache, or let the executor build it."""
     folder = context.config.folder
     try:
@@ -134,20 +133,21 @@ def _begin_reading(
     context.progress.step(f"corpus {name}, {language}: reading")
     limits = context.config.run.limits
     task = SliceTask(name=name, entry=entry, language=language, folder=folder, limits=limits)
-    return context.executor.submit(input_tasks.read_slice, task)
+    return context.executor.submit(perform, task)
 
 
 def _finish_reading(
-    context: RunContext, name: str, futures: Mapping[str, Future[Answer]], found: _Corpora
+    context: RunContext, name: str, futures: Mapping[str, Future[Answer[Slice]]], found: _Corpora
 ) -> Iterator[tuple[str, Slice]]:
     for language, future in futures.items():
         answer = future.result()
         context.watch.take(answer.seconds, process=answer.process)
-        if answer.reason is None:
+        if answer.value is not None:
             yield language, answer.value
         else:
-            context.progress.step(f"corpus {name}, {language}: {answer.reason}")
-            found.failures[Place(name, language)] = answer.reason
+            reason = answer.reason or "cannot be read"
+            context.progress.step(f"corpus {name}, {language}: {reason}")
+            found.failures[Place(name, language)] = reason
 
 
 def _align(
@@ -177,10 +177,10 @@ def _train_models(context: RunContext, slices: Mapping[Place, Slice]) -> _Models
     for group, future in training:
         answer = future.result()
         context.watch.take(answer.seconds, process=answer.process)
-        if answer.reason is None:
+        if answer.value is not None:
             found.trained.update(answer.value)
         else:
-            found.failures.update(dict.fromkeys(group, answer.reason))
+            found.failures.update(dict.fromkeys(group, answer.reason or "cannot be trained"))
     return found
 
 
@@ -205,13 +205,13 @@ def _not_stored(
 
 def _begin_training(
     context: RunContext, group: Mapping[str, TrainEntry], slices: Mapping[Place, Slice]
-) -> Future[Answer]:
+) -> Future[Answer[dict[str, Trained]]]:
     """Let the executor train what one training serves."""
     entry = next(iter(group.values()))
     context.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
     text = _training_text(context.config, entry, slices)
     task = TrainTask(entries=group, slices=text, limits=context.config.run.limits)
-    return context.executor.submit(input_tasks.train, task)
+    return context.executor.submit(perform, task)
 
 
 def _training_text(config: Config, entry: TrainEntry, slices: Mapping[Place, Slice]) -> list[Slice]:
@@ -233,7 +233,7 @@ def _sources(
             yield key, trained[key].source
 
 
-def _finished(value: Answer) -> Future[Answer]:
-    future: Future[Answer] = Future()
-    future.set_result(value)
+def _finished(answer: Answer[Slice]) -> Future[Answer[Slice]]:
+    future: Future[Answer[Slice]] = Future()
+    future.set_result(answer)
     return future

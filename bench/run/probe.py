@@ -9,7 +9,7 @@ clock. `tokbench.bench.run.suite_task` runs suites.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,14 +22,17 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import (
+    Finding,
     HasOffsets,
     HasPreTokens,
     HasSpecialTokens,
     Ids,
     IntArray,
+    Measurement,
     Place,
     Tokenizer,
 )
+from tokbench.bench.plugins import SuitePlugin
 from tokbench.bench.workers.guarded_calls import Calls
 
 Cuts = tuple[SliceBatch, Encoded, Boundaries]
@@ -237,3 +240,24 @@ class Examination:
             if last > first:
                 mine = wanted[first:last]
                 yield mine, [batch.texts[i - batch.first_row] for i in mine.tolist()]
+
+
+class TokenizerSuite(SuitePlugin):
+    """A suite that asks the tokenizers themselves, after everything is counted.
+
+    It runs in the tokenizer's own worker process, which may be lost with nothing else. What it may
+    cost is bounded by its options, in texts and not in seconds, so that the same inputs give the
+    same results; its CPU time is recorded apart.
+    """
+
+    def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Return which tokenizers of a run are asked at one time: each alone, by default."""
+        return [(key,) for key in tokenizers]
+
+    def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
+        """Return what the tokenizers of an examination answer."""
+        raise NotImplementedError
+
+    def compare(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
+        """Return what follows from the counts of all tokenizers, none of which is asked."""
+        return ()

@@ -32,10 +32,10 @@ from tokbench.bench.run.clock_input import time_tokenizers
 from tokbench.bench.run.folder import Rerun, open_folder
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, make_plan
+from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.run.scheduler import Counting
-from tokbench.bench.run.suite import TokenizerSuite
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
-from tokbench.bench.run.suite_task import Answers, Asking, Counted
+from tokbench.bench.run.suite_task import Answers, Counted, SuiteRunner
 from tokbench.bench.run.write import RunRecord, write_run
 from tokbench.bench.workers.executors import Executor, Inline
 
@@ -130,9 +130,9 @@ def _report(
     return RunOutcome(results=load_results(folder), problems=problems)
 
 
-def _asking(context: RunContext) -> Asking:
+def _asking(context: RunContext) -> SuiteRunner:
     config = context.config
-    return Asking(
+    return SuiteRunner(
         suites={name: s for name, s in config.suites.items() if isinstance(s, TokenizerSuite)},
         executor=context.executor,
         progress=context.progress,
@@ -143,7 +143,7 @@ def _asking(context: RunContext) -> Asking:
 
 
 def _count(
-    context: RunContext, plan: Plan, folder: Path, prepared: Prepared, asking: Asking
+    context: RunContext, plan: Plan, folder: Path, prepared: Prepared, asking: SuiteRunner
 ) -> Tallies:
     """Count all cells; suites that ask tokenizers follow in the workers that counted."""
     counting = Counting(
@@ -230,7 +230,7 @@ def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[st
     return {key: contents for key, contents in found.items() if contents is not None}
 
 
-def _measure(context: RunContext, tallies: Tallies, asking: Asking) -> Answers:
+def _measure(context: RunContext, tallies: Tallies, asking: SuiteRunner) -> Answers:
     """Return what all suites find in the counts, and from the tokenizers they ask."""
     with no_garbage_collection():  # while workers still ask
         measurements, findings = _apply_suites(context.config, tallies)

@@ -1,6 +1,6 @@
-"""Cells on their way through an executor: cut into parts, sent off in portions, put together.
+"""Cells on their way through an executor: cut into parts, sent off in batches, put together.
 
-Portions may finish in any order; what comes out does not depend on it.
+Batches may finish in any order; what comes out does not depend on it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tokbench.bench.progress import Progress
 from tokbench.bench.reasons import Reason
 from tokbench.bench.results.run_folder import cell_path
 from tokbench.bench.run.cell_files import stored_tally
-from tokbench.bench.run.cell_task import CellOutcome, CellTask, judged, parts_of
+from tokbench.bench.run.cell_task import CellOutcome, CellTask, batches_of, judged, parts_of
 from tokbench.bench.run.plan import Plan
-from tokbench.bench.run.portions import count_portion, portions_of
 from tokbench.bench.workers.executors import Executor
+from tokbench.bench.workers.job import Answer, perform
 
 
 @dataclass(kw_only=True)
@@ -39,7 +39,7 @@ class Counting:
     """Highest resident memory of the processes that each tokenizer was counted in."""
     _waiting: dict[CellKey, list[CellTask]] = field(default_factory=dict)
     _outcomes: dict[CellKey, dict[Path, CellOutcome]] = field(default_factory=dict)
-    _finished: queue.SimpleQueue[Future[list[CellOutcome]]] = field(
+    _finished: queue.SimpleQueue[Future[Answer[list[CellOutcome]]]] = field(
         default_factory=queue.SimpleQueue
     )
 
@@ -53,8 +53,8 @@ class Counting:
             parts = {task.key: parts_of(task) for task in tasks}
         self._waiting |= parts
         self._outcomes |= {key: {} for key in parts}
-        for portion in portions_of(itertools.chain.from_iterable(parts.values())):
-            self.executor.submit(count_portion, portion).add_done_callback(self._finished.put)
+        for batch in batches_of(itertools.chain.from_iterable(parts.values())):
+            self.executor.submit(perform, batch).add_done_callback(self._finished.put)
         while not self._finished.empty():
             self._take(self._finished.get())
 
@@ -69,15 +69,16 @@ class Counting:
             self._take(self._finished.get())
         return {key: self.cells[key] for key in self.plan.cells}
 
-    def _take(self, future: Future[list[CellOutcome]]) -> None:
-        for outcome in future.result():
+    def _take(self, future: Future[Answer[list[CellOutcome]]]) -> None:
+        answer = future.result()
+        self.watch.take(answer.seconds, process=answer.process)
+        for outcome in answer.value or ():
+            peak = max(self.peak_bytes.get(outcome.key.tokenizer, 0), answer.peak_bytes)
+            self.peak_bytes[outcome.key.tokenizer] = peak
             self._take_one(outcome)
 
     def _take_one(self, outcome: CellOutcome) -> None:
         key = outcome.key
-        self.watch.take(outcome.seconds, process=outcome.process)
-        peak = max(self.peak_bytes.get(key.tokenizer, 0), outcome.peak_bytes)
-        self.peak_bytes[key.tokenizer] = peak
         self._outcomes[key][outcome.path] = outcome
         if outcome.facts is not None:
             self.facts.setdefault(key.tokenizer, outcome.facts)

@@ -8,7 +8,6 @@ with that call made item by item; when it is lost at an item, without that item.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -19,8 +18,9 @@ from tokbench.bench.config.limits import Limits
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CorpusFacts
 from tokbench.bench.count.token_bytes import read_contents
-from tokbench.bench.environment import Stopwatch, peak_bytes
+from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ResultsError, TokbenchError
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Measurement, Tokenizer
 from tokbench.bench.progress import Progress
 from tokbench.bench.run.cell_files import stored_tally
@@ -32,16 +32,15 @@ from tokbench.bench.run.cell_task import (
     judged,
     load,
     parts_of,
-    stopwatch,
 )
-from tokbench.bench.run.probe import Asked, Examination
-from tokbench.bench.run.suite import TokenizerSuite
-from tokbench.bench.run.suite_output import collect, failed_rows
+from tokbench.bench.run.probe import Asked, Examination, TokenizerSuite
+from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.executors import Executor
 from tokbench.bench.workers.guarded_calls import Calls, LostItem
-from tokbench.bench.workers.pool import Loss, Settle, TryAgain
+from tokbench.bench.workers.job import Answer, Died, GiveUp, Job, perform
 from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.bench.workers.state import THIS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,17 +92,25 @@ def _read(task: CellTask, tokenizer: Tokenizer) -> Cell | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskTask:
+class SuiteOutput:
+    """What a suite found, and why it could not go on, if it could not."""
+
+    measurements: tuple[Measurement, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    asked: Asked = field(default_factory=Asked)
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteTask(Job[SuiteOutput]):
     """One suite to run on one tokenizer, or on those that it asks together."""
 
     suite: str
     plugin: TokenizerSuite
     sources: tuple[TokenizerSource, ...]
     counted: Counted
-    limits: Limits = field(default_factory=Limits)
     careful: frozenset[int] = frozenset()
     lost_items: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    tries: int = 0
     stage: ClassVar[int] = 1
 
     @property
@@ -116,107 +123,74 @@ class AskTask:
         """The worker process that counted with the tokenizer; one of its own for several."""
         return ", ".join(self.keys)
 
-    @property
-    def memory(self) -> int:
-        """Resident bytes above which the worker is ended."""
-        return self.limits.memory
-
-    def lost(self, loss: Loss) -> TryAgain[AskTask] | Settle:
-        """Go on without the item that cost a worker; find it first if need be."""
-        match loss.place:
-            case ("call", _, int(call)) if len(self.careful) < 2 * self.limits.lost_documents:
-                return TryAgain(task=replace(self, careful=self.careful | {call}))
-            case ("item", str(key), int(call), int(item)):
-                lost = {**self.lost_items, (call, item): loss.reason}
-                if len(lost) < self.limits.lost_documents:
-                    return TryAgain(task=replace(self, lost_items=lost))
-                return self._give_up(f"{len(lost)} texts ended its worker, the limit", key, loss)
-            case _ if loss.kind == "died" and not self.tries:  # perhaps ended from outside
-                return TryAgain(task=replace(self, tries=1))
-            case ("call", str(key), int()):
-                return self._give_up("too many of its calls ended a worker", key, loss)
-        return self._give_up("it cannot be asked", self.keys[0], loss)
-
-    def _give_up(self, why: str, key: str, loss: Loss) -> Settle:
-        reason = (
-            f"{why}; last, with {key}: {loss.reason}"
-            if len(self.keys) > 1
-            else (f"{why}; last: {loss.reason}")
-        )
-        return Settle(outcome=AskOutcome(suite=self.suite, keys=self.keys, reason=reason))
-
-    def hopeless(self, reason: str) -> AskOutcome:
-        """Return the outcome for a tokenizer that cannot be loaded, as its cells say."""
-        return AskOutcome(suite=self.suite, keys=self.keys)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskOutcome:
-    """What a suite found, and why it could not go on, if it could not."""
-
-    suite: str
-    keys: tuple[str, ...]
-    measurements: tuple[Measurement, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    asked: Asked = field(default_factory=Asked)
-    reason: str | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    process: int = 0
-    peak_bytes: int = 0
-
-
-_last: list[tuple[Counted, Tallies]] = []
-"""What the last task of this process was about: the suites of a tokenizer follow one another."""
-
-
-def ask(task: AskTask) -> AskOutcome:
-    """Run the suite of a task on its tokenizers."""
-    watch = stopwatch()
-    calls = Calls(seconds=task.limits.seconds, careful=task.careful, lost=task.lost_items)
-    asked = Asked()
-    found: list[Measurement | Finding] = []
-    reason = None
-    try:
-        tokenizers = {
-            source.key: load(source, task.limits, watch, beside=task.sources)
-            for source in task.sources
-        }
-        with watch.section(task.suite):
-            heartbeat.at("between", seconds=task.limits.seconds)
-            tallies = _tallies(task.counted, tokenizers)
+    def run(self, watch: Stopwatch) -> SuiteOutput:
+        """Run the suite on its tokenizers."""
+        try:
+            tokenizers = {
+                source.key: load(source, self.limits, watch, beside=self.sources)
+                for source in self.sources
+            }
+        except TokbenchError:  # a tokenizer that cannot be loaded: its cells say so
+            return SuiteOutput()
+        calls = Calls(seconds=self.limits.seconds, careful=self.careful, lost=self.lost_items)
+        asked = Asked()
+        found: list[Measurement | Finding] = []
+        with watch.section(self.suite):
+            heartbeat.at("between", seconds=self.limits.seconds, limit="limits.seconds")
+            tallies = _tallies(self.counted, tokenizers)
             examination = Examination(
                 tallies=tallies,
-                slices={c.key.place: c.slice for c in task.counted.cells},
+                slices={c.key.place: c.slice for c in self.counted.cells},
                 tokenizers=tokenizers,
-                seed=task.counted.seed,
+                seed=self.counted.seed,
                 calls=calls,
                 asked=asked,
             )
-            if tallies.cells:
-                reason = collect(task.suite, partial(task.plugin.measure, examination), found)
-    except TokbenchError:  # a tokenizer that cannot be loaded: its cells say so
-        pass
-    return AskOutcome(
-        suite=task.suite,
-        keys=task.keys,
-        measurements=tuple(one for one in found if isinstance(one, Measurement)),
-        findings=(
-            *(one for one in found if isinstance(one, Finding)),
-            *(_lost(task.suite, item, reason) for item, reason in calls.met.items()),
-        ),
-        asked=asked,
-        reason=reason,
-        seconds=watch.stop(),
-        process=os.getpid(),
-        peak_bytes=peak_bytes(),
-    )
+            give = partial(self.plugin.measure, examination)
+            reason = collect(self.suite, give, found) if tallies.cells else None
+        return SuiteOutput(
+            measurements=tuple(one for one in found if isinstance(one, Measurement)),
+            findings=(
+                *(one for one in found if isinstance(one, Finding)),
+                *(_lost(self.suite, item, why) for item, why in calls.met.items()),
+            ),
+            asked=asked,
+            reason=reason,
+        )
+
+    def lost(self, died: Died) -> SuiteTask | GiveUp:
+        """Go on without the item that cost a worker; find it first if need be."""
+        match died.step:
+            case ("call", _, int(call)) if len(self.careful) < 2 * self.limits.lost_documents:
+                return replace(self, careful=self.careful | {call})
+            case ("item", str(key), int(call), int(item)):
+                lost = {**self.lost_items, (call, item): died.reason}
+                if len(lost) < self.limits.lost_documents:
+                    return replace(self, lost_items=lost)
+                why = f"{plural(len(lost), 'text')} ended its worker, the limit"
+                return self._ended(f"{why} (limits.lost_documents)", key, died)
+            case _ if died.kind == "died" and not self.tries:
+                return replace(self, tries=1)
+            case ("call", str(key), int()):
+                return self._ended("too many of its calls ended a worker", key, died)
+        return self._ended("it cannot be asked", self.keys[0], died)
+
+    def _ended(self, why: str, key: str, died: Died) -> GiveUp:
+        last = f"last, with {key}" if len(self.keys) > 1 else "last"
+        output = SuiteOutput(reason=f"{why}; {last}: {died.reason}")
+        return GiveUp(answer=Answer(value=output))
+
+    def give_up(self, reason: str) -> Answer[SuiteOutput]:
+        """Return the answer for a tokenizer that cannot be loaded, as its cells say."""
+        return Answer(value=SuiteOutput())
 
 
 def _tallies(counted: Counted, tokenizers: Mapping[str, Tokenizer]) -> Tallies:
-    if not _last or _last[0][0] != counted:
-        _last.clear()
-        _last.append((counted, counted.tallies(tokenizers)))
-    return _last[0][1]
+    """Return what was counted; the suites of a tokenizer follow one another and read it once."""
+    if THIS.tallies is None or THIS.tallies[0] != counted:
+        THIS.tallies = counted, counted.tallies(tokenizers)
+    tallies: Tallies = THIS.tallies[1]
+    return tallies
 
 
 def _lost(suite: str, item: LostItem, reason: str) -> Finding:
@@ -251,7 +225,7 @@ class Answers:
 
 
 @dataclass(kw_only=True)
-class Asking:
+class SuiteRunner:
     """The suites of a run that ask tokenizers, on their way through an executor."""
 
     suites: Mapping[str, TokenizerSuite]
@@ -267,7 +241,7 @@ class Asking:
             name: [tuple(dict.fromkeys(unit)) for unit in suite.together(self.tokenizers)]
             for name, suite in self.suites.items()
         }
-        self._futures: dict[tuple[str, tuple[str, ...]], Future[AskOutcome]] = {}
+        self._futures: dict[tuple[str, tuple[str, ...]], Future[Answer[SuiteOutput]]] = {}
         self._findings: list[Finding] = []
 
     def follow(self, source: TokenizerSource, counted: Counted) -> None:
@@ -295,45 +269,37 @@ class Asking:
                     self._begin(name, chosen, counted.of(unit))
 
     def _begin(self, name: str, sources: tuple[TokenizerSource, ...], counted: Counted) -> None:
-        task = AskTask(
+        task = SuiteTask(
             suite=name,
             plugin=self.suites[name],
             sources=sources,
             counted=counted,
             limits=self.limits,
         )
-        self._futures[name, task.keys] = self.executor.submit(ask, task)
+        self._futures[name, task.keys] = self.executor.submit(perform, task)
 
     def wait(self) -> Answers:
         """Return what all suites found, in the order of the config, whoever was first."""
         answers = Answers(findings=self._findings)
         for name, units in self._units.items():
             self.progress.step(f"suite {name}")
-            futures = [self._futures[name, unit] for unit in units if (name, unit) in self._futures]
-            for future in futures:
-                self._take(future.result(), answers)
+            for unit in units:
+                if (name, unit) in self._futures:
+                    self._take(name, unit[0], self._futures[name, unit].result(), answers)
         return answers
 
-    def _take(self, outcome: AskOutcome, answers: Answers) -> None:
-        self.watch.take(outcome.seconds, process=outcome.process)
-        key = outcome.keys[0]
-        self.peak_bytes[key] = max(self.peak_bytes.get(key, 0), outcome.peak_bytes)
-        asked = answers.asked.setdefault(outcome.suite, Asked())
-        asked.texts += outcome.asked.texts
-        asked.bytes += outcome.asked.bytes
-        answers.measurements.extend(outcome.measurements)
-        answers.findings.extend(outcome.findings)
-        if outcome.reason is not None:
-            specs = self.suites[outcome.suite].metrics
+    def _take(self, suite: str, key: str, answer: Answer[SuiteOutput], answers: Answers) -> None:
+        self.watch.take(answer.seconds, process=answer.process)
+        self.peak_bytes[key] = max(self.peak_bytes.get(key, 0), answer.peak_bytes)
+        output = answer.value or SuiteOutput(reason=answer.reason)
+        asked = answers.asked.setdefault(suite, Asked())
+        asked.texts += output.asked.texts
+        asked.bytes += output.asked.bytes
+        answers.measurements.extend(output.measurements)
+        answers.findings.extend(output.findings)
+        if output.reason is not None:
+            specs = self.suites[suite].metrics
             answers.measurements.extend(
-                failed_rows(outcome.suite, specs, outcome.measurements, outcome.reason, key)
+                failed_rows(suite, specs, output.measurements, output.reason, key)
             )
-            answers.findings.append(
-                Finding(
-                    kind="failure",
-                    suite=outcome.suite,
-                    reason="suite_failed",
-                    tokenizer=key,
-                    message=outcome.reason,
-                )
-            )
+            answers.findings.append(replace(stopped(suite, output.reason), tokenizer=key))

@@ -27,8 +27,8 @@ from tokbench.bench.speed.interpreters import BarePair, Library, write_texts
 from tokbench.bench.speed.verdict import Ratios, SpeedVerdict, decide, exit_code
 from tokbench.bench.timing.cases import Case
 from tokbench.bench.timing.race import (
-    Job,
     Race,
+    RaceJob,
     Rules,
     Workload,
     race,
@@ -135,7 +135,7 @@ class _OneProcess:
         self, cases: Sequence[Case], workloads: Sequence[Workload] | None, rules: Rules
     ) -> Race:
         return run_in_fresh_process(
-            Job(
+            RaceJob(
                 base=self._base,
                 candidate=self._candidate,
                 cases=cases,

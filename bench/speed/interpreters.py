@@ -20,6 +20,7 @@ from tokbench.bench.errors import TokbenchError, UsageError
 from tokbench.bench.timing import standalone_worker
 from tokbench.bench.timing.cases import Case
 from tokbench.bench.timing.race import SIDES, Side, Workload
+from tokbench.bench.workers.process import timed_out
 
 LOAD_SECONDS = 300
 LAP_SECONDS = 120
@@ -96,7 +97,7 @@ class BareWorker:
             alarm.cancel()
         if not line:
             code = self._process.wait()
-            what = f"ended (exit code {code})" if in_time else f"said nothing for {seconds} s"
+            what = f"ended (exit code {code})" if in_time else timed_out(seconds)
             raise TokbenchError(f"{self._python}: its worker {what} while it was timed")
         answer = json.loads(line)
         if isinstance(answer, dict) and "error" in answer:

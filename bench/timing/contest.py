@@ -12,20 +12,18 @@ Garbage collection is off inside a sample. Only the library's own calls are time
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import random
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.environment import no_garbage_collection, peak_bytes
-from tokbench.bench.errors import Refusal, TokbenchError, is_library_failure, named
+from tokbench.bench.errors import Refusal, TokbenchError
 from tokbench.bench.model import Finding, Measurement, Place, Tokenizer
 from tokbench.bench.plugins import TrainerPlugin
 from tokbench.bench.timing.cases import (
@@ -39,10 +37,11 @@ from tokbench.bench.timing.cases import (
     single_call,
 )
 from tokbench.bench.timing.standalone_worker import timed
-from tokbench.bench.workers.sources import TokenizerSource
-
-if TYPE_CHECKING:
-    pass
+from tokbench.bench.workers import heartbeat
+from tokbench.bench.workers.job import Died
+from tokbench.bench.workers.process import WorkerProcess
+from tokbench.bench.workers.sources import TokenizerSource, failures_named
+from tokbench.bench.workers.state import THIS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,10 +165,10 @@ class _Turns:
 
     def run(self, process: int) -> None:
         """Start a fresh process for each lane, let them take turns, and end them."""
-        workers: dict[_Lane, _Worker] = {}
+        workers: dict[_Lane, _LaneWorker] = {}
         try:
             for lane in self._lanes():
-                worker = _Worker(lane, self._contest, self._cases, self._schedule.seconds)
+                worker = _LaneWorker(lane, self._contest, self._cases, self._schedule.seconds)
                 workers[lane] = worker
                 self._guarded(workers, lane, range(len(self._cases)), worker.start)
             total = self._schedule.warm_ups + self._schedule.rounds
@@ -192,7 +191,9 @@ class _Turns:
                 for twin in (False, True) if name in self._schedule.pinned else (False,):
                     yield _Lane(name, threads, twin)
 
-    def _round(self, workers: dict[_Lane, _Worker], number: int, process: int, round_: int) -> None:
+    def _round(
+        self, workers: dict[_Lane, _LaneWorker], number: int, process: int, round_: int
+    ) -> None:
         case = self._cases[number]
         lanes = [
             lane
@@ -210,7 +211,9 @@ class _Turns:
         training = self._contest.training.get(tokenizer)
         return training is not None and case.corpus == training.corpus
 
-    def _turn(self, worker: _Worker, number: int, process: int, round_: int, warm_up: bool) -> None:
+    def _turn(
+        self, worker: _LaneWorker, number: int, process: int, round_: int, warm_up: bool
+    ) -> None:
         case = self._cases[number]
         for item, lap in enumerate(worker.turn(number, round_, warm_up=warm_up)):
             self.samples.append(
@@ -236,7 +239,7 @@ class _Turns:
                 )
             )
 
-    def _end(self, worker: _Worker, process: int) -> None:
+    def _end(self, worker: _LaneWorker, process: int) -> None:
         loaded, peak = worker.end()
         self.samples.append(
             Sample(
@@ -253,7 +256,7 @@ class _Turns:
 
     def _guarded(
         self,
-        workers: dict[_Lane, _Worker],
+        workers: dict[_Lane, _LaneWorker],
         lane: _Lane,
         cases: Iterable[int],
         action: Callable[[], None],
@@ -292,118 +295,84 @@ class _Lost(TokbenchError):  # noqa: N818 - where the worker went, not a fault o
     """A worker that is of no more use."""
 
 
-class _Worker:
+class _LaneWorker:
     """One lane's process, seen from here."""
 
     def __init__(
         self, lane: _Lane, contest: Contest, cases: Sequence[Case], seconds: float
     ) -> None:
         self.lane = lane
-        self._limits = contest.limits
-        self._job = _Job(
+        self._job = _LaneJob(
             source=contest.tokenizers[lane.tokenizer],
             training=contest.training.get(lane.tokenizer),
             cases=tuple(cases),
             threads=lane.threads,
             seconds=seconds,
+            limits=contest.limits,
         )
-        self._connection: Connection | None = None
-        self._process: Any = None
+        self._process: WorkerProcess | None = None
 
     def start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
+        self._process = WorkerProcess.start()
         try:
-            self._ask(self._job, self._limits.load_seconds)
+            self._ask("while loading", _begin, self._job)
         except TokbenchError as exc:
             raise _Lost(str(exc)) from exc
 
     def turn(self, case: int, number: int, *, warm_up: bool) -> list[_Lap]:
-        trains = self._job.cases[case].phase == "train"
-        seconds = self._limits.train_seconds if trains else self._limits.seconds
-        laps: list[_Lap] = self._ask(("turn", case, number, warm_up), seconds)
+        laps: list[_Lap] = self._ask("while it was timed", _turn, case, number, warm_up)
         return laps
 
     def end(self) -> tuple[_Lap, int]:
-        loaded, peak = self._ask(("end",), self._limits.seconds)
+        loaded, peak = self._ask("while it was timed", _end)
         return loaded, peak
 
-    def _ask(self, message: object, seconds: float) -> Any:
-        assert self._connection is not None
-        try:
-            self._connection.send(message)
-            if not self._connection.poll(seconds):
-                raise _Lost(f"said nothing for {seconds:g} s while it was timed")
-            answer = self._connection.recv()
-        except (EOFError, OSError) as exc:
-            self._process.join(timeout=2)  # the pipe closes a moment before the process is gone
-            code = self._process.exitcode
-            raise _Lost(f"its process ended while it was timed (exit code {code})") from exc
-        if isinstance(answer, _Trouble):
-            raise Refusal(answer.reason) if answer.refused else TokbenchError(answer.reason)
+    def _ask(self, doing: str, fn: Callable[..., Any], *arguments: object) -> Any:
+        assert self._process is not None
+        answer = self._process.ask(fn, *arguments)
+        if isinstance(answer, Died):
+            raise _Lost(f"{answer.reason} {doing}")
         return answer
 
     def stop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
         if self._process is not None:
-            self._process.join(timeout=2)
-            if self._process.is_alive():
-                self._process.kill()
-                self._process.join()
+            self._process.stop()
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trouble:
-    """What a worker answers instead."""
-
-    reason: str
-    refused: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Job:
-    """What a worker is started with."""
+class _LaneJob:
+    """What a lane's process is started with."""
 
     source: TokenizerSource
     training: Training | None
     cases: tuple[Case, ...]
     threads: int
     seconds: float
+    limits: Limits
 
 
-def _serve(connection: Connection) -> None:
-    """Run in the worker: answer until the pipe closes. What a library fails with is an answer."""
-    session: Session | None = None
-    while True:
-        try:
-            message = connection.recv()
-            if session is None:
-                pin_threads(message.threads)
-                session = Session(message)
-                answer: Any = True
-            elif message[0] == "turn":
-                answer = session.turn(*message[1:])
-            else:
-                answer = session.loaded, peak_bytes()
-        except (EOFError, KeyboardInterrupt, BrokenPipeError):
-            return
-        except Refusal as exc:
-            answer = _Trouble(reason=str(exc), refused=True)
-        except BaseException as exc:
-            if not is_library_failure(exc):
-                raise
-            answer = _Trouble(reason=named(exc))
-        connection.send(answer)
+def _begin(job: _LaneJob) -> None:
+    """Load the tokenizer in the worker; what its library fails with is a `TokbenchError`."""
+    pin_threads(job.threads)
+    heartbeat.at("load", seconds=job.limits.load_seconds, limit="limits.load_seconds")
+    with failures_named():
+        THIS.session = Session(job)
+
+
+def _turn(case: int, round_: int, warm_up: bool) -> list[_Lap]:
+    with failures_named():
+        laps: list[_Lap] = THIS.session.turn(case, round_, warm_up)
+    return laps
+
+
+def _end() -> tuple[_Lap, int]:
+    return THIS.session.loaded, peak_bytes()
 
 
 class Session:
     """A loaded tokenizer in its worker, and the calls that have been prepared."""
 
-    def __init__(self, job: _Job) -> None:
+    def __init__(self, job: _LaneJob) -> None:
         self._job = job
         wall, cpu = time.perf_counter(), time.process_time()
         self._tokenizer: Tokenizer = job.source.load()
@@ -418,7 +387,11 @@ class Session:
 
     def turn(self, number: int, round_: int, warm_up: bool) -> list[_Lap]:
         """Time one case once."""
-        case = self._job.cases[number]
+        case, limits = self._job.cases[number], self._job.limits
+        if case.phase == "train":
+            heartbeat.at("turn", seconds=limits.train_seconds, limit="limits.train_seconds")
+        else:
+            heartbeat.at("turn", seconds=limits.seconds, limit="limits.seconds")
         documents = case.block(round_)
         if case.phase == "latency":
             return self._latencies(documents)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import gc
 import math
-import multiprocessing
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Literal, Protocol
 
-from tokbench.bench.errors import TokbenchError, is_library_failure, named
+from tokbench.bench.errors import TokbenchError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.timing.cases import Case, call_of, pin_threads
 from tokbench.bench.timing.standalone_worker import digest_of_ids, thinned, timed
-from tokbench.bench.workers.sources import TokenizerSource
+from tokbench.bench.workers import heartbeat
+from tokbench.bench.workers.job import Died
+from tokbench.bench.workers.process import WorkerProcess
+from tokbench.bench.workers.sources import TokenizerSource, failures_named
 
 Side = Literal["base", "candidate"]
 SIDES: tuple[Side, Side] = ("base", "candidate")
@@ -159,7 +160,7 @@ class InOneProcess:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class RaceJob:
     """What a fresh process of both sides needs."""
 
     base: TokenizerSource
@@ -169,43 +170,25 @@ class Job:
     rules: Rules
 
 
-def run_in_fresh_process(job: Job) -> Race:
+def run_in_fresh_process(job: RaceJob) -> Race:
     """Race both sides in a process that has done nothing else.
 
-    Raises `TokbenchError` when a library fails, or the process dies or says nothing for long.
+    Raises `TokbenchError` when a library fails, or the process dies or times out.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, job), daemon=True)
-    process.start()
-    theirs.close()
+    process = WorkerProcess.start()
     try:
-        if not ours.poll(REPLY_SECONDS):
-            raise TokbenchError(f"said nothing for {REPLY_SECONDS} s while it was timed")
-        answer = ours.recv()
-    except (EOFError, OSError) as exc:
-        process.join(timeout=2)
-        raise TokbenchError(
-            f"its process ended while it was timed (exit code {process.exitcode})"
-        ) from exc
+        found = process.ask(_race, job)
     finally:
-        ours.close()
-        process.join(timeout=2)
-        if process.is_alive():
-            process.kill()
-            process.join()
-    if isinstance(answer, str):
-        raise TokbenchError(answer)
-    assert isinstance(answer, Race)
-    return answer
+        process.stop()
+    if isinstance(found, Died):
+        raise TokbenchError(f"{found.reason} while it was timed")
+    return found
 
 
-def _serve(connection: Connection, job: Job) -> None:
-    try:
-        pin_threads(job.cases[0].threads)
+def _race(job: RaceJob) -> Race:
+    """Run in the worker: load both sides and race them."""
+    heartbeat.at("race", seconds=REPLY_SECONDS)
+    pin_threads(job.cases[0].threads)
+    with failures_named():
         track = InOneProcess(job.base, job.candidate, job.cases, job.rules.seed)
-        connection.send(race(track, job.cases, job.workloads, job.rules))
-    except BaseException as exc:
-        if not is_library_failure(exc):
-            raise
-        connection.send(named(exc))
+        return race(track, job.cases, job.workloads, job.rules)

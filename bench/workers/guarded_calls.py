@@ -17,9 +17,9 @@ from tokbench.bench.errors import TokenizerError, is_library_failure, named
 from tokbench.bench.markup import visible
 from tokbench.bench.workers import heartbeat
 
-Asking = TypeVar("Asking")
-Answer = TypeVar("Answer")
-Call = Callable[[Sequence[Asking]], Sequence[Answer]]
+Item = TypeVar("Item")
+Reply = TypeVar("Reply")
+Call = Callable[[Sequence[Item]], Sequence[Reply]]
 
 CALL_ITEMS, CALL_SIZE = 4096, 2**20
 """Items and their summed lengths in one call, at most (one item may be longer)."""
@@ -71,28 +71,30 @@ class Calls:
         return self.made in self.careful
 
     def each(
-        self, tokenizer: str, doing: str, call: Call[Asking, Answer], items: Sequence[Asking]
-    ) -> list[Answer | str]:
+        self, tokenizer: str, doing: str, call: Call[Item, Reply], items: Sequence[Item]
+    ) -> list[Reply | str]:
         """Return the answer to each item, or in its place what the library failed with."""
-        answers: list[Answer | str] = []
+        answers: list[Reply | str] = []
         for some in _portions(items):
             number, self.made = self.made, self.made + 1
             if self.met or number in self.careful:
                 answers += self._one_by_one(tokenizer, doing, call, some, number)
             else:
-                heartbeat.at("call", tokenizer, number, seconds=self.seconds)
+                heartbeat.at(
+                    "call", tokenizer, number, seconds=self.seconds, limit="limits.seconds"
+                )
                 answers += _each(call, some)
-        heartbeat.at("between", seconds=self.seconds)
+        heartbeat.at("between", seconds=self.seconds, limit="limits.seconds")
         return answers
 
     def _one_by_one(
         self,
         tokenizer: str,
         doing: str,
-        call: Call[Asking, Answer],
-        items: Sequence[Asking],
+        call: Call[Item, Reply],
+        items: Sequence[Item],
         number: int,
-    ) -> Iterator[Answer | str]:
+    ) -> Iterator[Reply | str]:
         for place, item in enumerate(items):
             this = LostItem(tokenizer, doing, item)  # type: ignore[arg-type]
             if (number, place) in self.lost:
@@ -100,11 +102,13 @@ class Calls:
             if this in self.met:
                 yield self.met[this]
             else:
-                heartbeat.at("item", tokenizer, number, place, seconds=self.seconds)
+                heartbeat.at(
+                    "item", tokenizer, number, place, seconds=self.seconds, limit="limits.seconds"
+                )
                 yield _each(call, [item])[0]
 
 
-def _portions(items: Sequence[Asking]) -> Iterator[Sequence[Asking]]:
+def _portions(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Cut items into calls.
 
     >>> [len(some) for some in _portions(["a"] * 5000 + ["b" * CALL_SIZE, "c"])]
@@ -120,7 +124,7 @@ def _portions(items: Sequence[Asking]) -> Iterator[Sequence[Asking]]:
         yield items[start:]
 
 
-def _each(call: Call[Asking, Answer], items: Sequence[Asking]) -> list[Answer | str]:
+def _each(call: Call[Item, Reply], items: Sequence[Item]) -> list[Reply | str]:
     """Call on all items at once; where that fails, on halves, down to the one that fails."""
     try:
         answers = call(items)

@@ -1,49 +1,38 @@
-"""Where a piece of work has got to, told to whoever watches it.
+"""Where a job is, reported to the process that watches it.
 
-Work that may hang or crash says what it is at and how long that may take. Nobody listens unless
-the process is a worker of `tokbench.bench.workers.pool`: then a worker that stays silent longer than it said is
-ended, and the place it named last tells what it was lost at.
+A job that may hang or crash says what it does next and how long that may take. Outside a worker
+process this does nothing. In one, silence beyond the time allowed ends the worker, and the last
+step tells what it was lost at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-Place = tuple[str | int, ...]
-"""Such as ``("load",)``, ``("batch", 3)`` or ``("cell", 0, "row", 3, 17)``."""
-
-Listener = Callable[[Place, float | None], None]
-
-_listeners: list[Listener] = []
-_outer: list[str | int] = []
+from tokbench.bench.workers.state import THIS
 
 
-def at(*place: str | int, seconds: float | None = None) -> None:
-    """Say what begins now, and within how many seconds the next word comes.
+def at(*step: str | int, seconds: float | None = None, limit: str | None = None) -> None:
+    """Report what begins now, and within how many seconds the next report comes.
 
-    None stands for as many as were said the last time.
+    `limit` is the config option that sets the seconds. None keeps the seconds of the last report.
     """
-    for listener in _listeners:
-        listener((*_outer, *place), seconds)
+    if THIS.listener is not None:
+        THIS.listener((*THIS.outer, *step), seconds, limit)
 
 
 @contextmanager
-def within(*place: str | int) -> Iterator[None]:
-    """Put a place before all that are said inside the block."""
-    before = len(_outer)
-    _outer.extend(place)
+def within(*step: str | int) -> Iterator[None]:
+    """Put a step before all that are reported inside the block."""
+    before = len(THIS.outer)
+    THIS.outer.extend(step)
     try:
         yield
     finally:
-        del _outer[before:]
-
-
-def listen(listener: Listener) -> None:
-    """Pass every word of this process to a listener, from now on."""
-    _listeners.append(listener)
+        del THIS.outer[before:]
 
 
 def is_watched() -> bool:
-    """Whether anybody listens in this process."""
-    return bool(_listeners)
+    """Whether this process is a worker."""
+    return THIS.listener is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokbench.bench.errors import TokbenchError, TokenizerError, is_library_failure, named
+from tokbench.bench.guard import contained
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
@@ -29,11 +30,22 @@ class TokenizerSource:
 @contextmanager
 def library_failures(key: str, doing: str = "load it") -> Iterator[None]:
     """Turn what a tokenizer's library raises in the block into a `TokenizerError`."""
-    try:
+    with failures_named(f"tokenizer {key}: its library cannot {doing}: "):
         yield
+
+
+@contextmanager
+def failures_named(start: str = "") -> Iterator[None]:
+    """Turn foreign exceptions in the block into a `TokenizerError` that begins so.
+
+    What the block moves in this process, such as its working folder, is put back.
+    """
+    try:
+        with contained():
+            yield
     except TokbenchError:
         raise
     except BaseException as exc:
         if not is_library_failure(exc):
             raise
-        raise TokenizerError(f"tokenizer {key}: its library cannot {doing}: {named(exc)}") from exc
+        raise TokenizerError(f"{start}{named(exc)}") from exc

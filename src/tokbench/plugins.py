@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from tokbench.bench.reasons import Reason
     from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
     from tokbench.bench.results.run_folder import Results
-    from tokbench.bench.run.probe import Examination, Subject
-    from tokbench.bench.run.suite import TokenizerSuite
+    from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
     from tokbench.bench.timing.cases import Block, Case, Grid
     from tokbench.bench.timing.contest import Contest, Sample, Timed
     from tokbench.bench.timing.suite import ClockSuite
@@ -78,8 +77,7 @@ _HOMES = {
     "reasons": "Reason",
     "results.report": "HistoryPlugin ReportPlugin",
     "results.run_folder": "Results",
-    "run.probe": "Examination Subject",
-    "run.suite": "TokenizerSuite",
+    "run.probe": "Examination Subject TokenizerSuite",
     "timing.cases": "Block Case Grid",
     "timing.contest": "Contest Sample Timed",
     "timing.suite": "ClockSuite",

@@ -19,14 +19,15 @@ from pydantic import ByteSize, Field, field_validator
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
-from tokbench.bench.errors import TokbenchError, UsageError
+from tokbench.bench.errors import TokbenchError, TokenizerError, UsageError
 from tokbench.bench.model import Finding, HasSpecialTokens, Measurement, MetricSpec, Tokenizer
 from tokbench.bench.run.cell_task import load
 from tokbench.bench.timing.cases import Grid
 from tokbench.bench.timing.contest import Contest, Timed
 from tokbench.bench.timing.suite import ClockSuite
 from tokbench.bench.workers import heartbeat
-from tokbench.bench.workers.pool import Loss, Settle, Workers
+from tokbench.bench.workers.job import Answer, Died, GiveUp, Job, perform
+from tokbench.bench.workers.pool import Workers
 from tokbench.bench.workers.sources import TokenizerSource
 from tokbench.suites.complexity.families import FAMILIES, text_of
 from tokbench.suites.complexity.growth import LEAST, MOST, Growth, Point, fit, resolvable
@@ -146,7 +147,10 @@ class Complexity(ClockSuite):
             task = ProbeTask(
                 source=source, family=family, length=length, calls=self.calls, limits=limits
             )
-            got = workers.submit(probe, task).result()
+            answer = workers.submit(perform, task).result()
+            if answer.reason is not None:  # it cannot be loaded
+                raise TokenizerError(answer.reason)
+            got = answer.value
             series.add(length, got)
             if got.ended or got.absent:
                 break
@@ -166,63 +170,59 @@ class Probed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeTask:
+class ProbeTask(Job[Probed]):
     """One length of one family, in a process that may be lost."""
 
     source: TokenizerSource
     family: str
     length: int
     calls: int
-    limits: Limits
-    stage: ClassVar[int] = 0
+    options: ClassVar[str] = "suites.complexity"
 
     @property
     def group(self) -> str:
         """One process per tokenizer."""
         return self.source.key
 
-    @property
-    def memory(self) -> int:
-        """Resident bytes above which the process is ended."""
-        return self.limits.memory
+    def run(self, watch: Stopwatch) -> Probed:
+        """Encode texts of one family and length, each a code point shorter.
 
-    def lost(self, loss: Loss) -> Settle:
+        A failure of the library ends the process, so that no later call meets its state.
+        """
+        tokenizer = load(self.source, self.limits, watch)
+        spellings = tokenizer.special_tokens if isinstance(tokenizer, HasSpecialTokens) else {}
+        self._begin_call()
+        noise = noise_of(tokenizer.encode_batch)
+        seconds: list[float] = []
+        tokens = 0
+        for call in range(self.calls):
+            text = text_of(self.family, self.length - call, sorted(spellings))
+            if text is None:
+                return Probed(absent=True)
+            self._begin_call()
+            taken, ids = timed(tokenizer.encode_batch, text)
+            seconds.append(taken)
+            encoded = flatten(ids)
+            tokens = max(tokens, int(encoded.offsets[-1]))
+            if missing := _missing(tokenizer, text, encoded):
+                return Probed(ended=missing)
+            if sum(seconds) > ENOUGH_SECONDS:
+                break
+        return Probed(seconds=tuple(seconds), noise=noise, tokens=tokens)
+
+    def _begin_call(self) -> None:
+        heartbeat.at("call", seconds=self.limits.seconds, limit=f"{self.options}.seconds")
+
+    def lost(self, died: Died) -> GiveUp:
         """Say what ended the call; nothing is tried twice."""
-        if loss.place == ("call",):
-            return Settle(outcome=self.hopeless(loss.reason))
-        reason = f"{loss.reason} while it was loaded"
-        return Settle(outcome=self.hopeless(reason), hopeless=reason)
+        if died.step == ("call",):
+            return GiveUp(answer=self.give_up(died.reason))
+        reason = f"{died.reason} {self.doing(died)}"
+        return GiveUp(answer=self.give_up(reason), group=reason)
 
-    def hopeless(self, reason: str) -> Probed:
+    def give_up(self, reason: str) -> Answer[Probed]:
         """Return the outcome without times."""
-        return Probed(ended=reason)
-
-
-def probe(task: ProbeTask) -> Probed:
-    """Run in the worker: encode texts of one family and length, each a code point shorter.
-
-    A failure of the library leaves the process, so that whatever state it is in, nobody uses it.
-    """
-    tokenizer = load(task.source, task.limits, Stopwatch())
-    spellings = tokenizer.special_tokens if isinstance(tokenizer, HasSpecialTokens) else {}
-    heartbeat.at("call", seconds=task.limits.seconds)
-    noise = noise_of(tokenizer.encode_batch)
-    seconds: list[float] = []
-    tokens = 0
-    for call in range(task.calls):
-        text = text_of(task.family, task.length - call, sorted(spellings))
-        if text is None:
-            return Probed(absent=True)
-        heartbeat.at("call", seconds=task.limits.seconds)
-        taken, ids = timed(tokenizer.encode_batch, text)
-        seconds.append(taken)
-        encoded = flatten(ids)
-        tokens = max(tokens, int(encoded.offsets[-1]))
-        if missing := _missing(tokenizer, text, encoded):
-            return Probed(ended=missing)
-        if sum(seconds) > ENOUGH_SECONDS:
-            break
-    return Probed(seconds=tuple(seconds), noise=noise, tokens=tokens)
+        return Answer(value=Probed(ended=reason))
 
 
 def timed(

@@ -18,8 +18,7 @@ from pydantic import Field
 from tokbench.bench.count.stats import seed_of
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
-from tokbench.bench.run.probe import Examination, Subject
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.efficiency.specs import SEGMENTATION_HEADROOM
 from tokbench.suites.rows import Why, row
 

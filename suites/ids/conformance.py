@@ -32,8 +32,7 @@ from pydantic_core import CoreSchema
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.run.probe import Examination
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, TokenizerSuite
 from tokbench.suites.ids.adversarial import adversarial
 from tokbench.suites.ids.comparing import (
     Comparison,

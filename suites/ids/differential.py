@@ -14,8 +14,7 @@ from pydantic import Field
 
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.run.probe import Examination
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, TokenizerSuite
 from tokbench.suites.ids.comparing import Comparison, Differences, Pair, suspects, witnesses
 from tokbench.suites.witnesses.fuzz import fuzz
 from tokbench.suites.witnesses.specs import AGREEMENT, UNEXPECTED

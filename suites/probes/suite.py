@@ -13,8 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.run.probe import Examination, Subject
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.probes import texts
 from tokbench.suites.probes.code import CodeText, code_measurements, code_texts
 from tokbench.suites.probes.pieces import Cut, cut

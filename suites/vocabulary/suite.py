@@ -17,8 +17,7 @@ from pydantic import Field
 
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.model import Finding, HasMerging, Measurement, MetricSpec
-from tokbench.bench.run.probe import Examination, Subject
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.rows import Why, row
 from tokbench.suites.vocabulary import composition, merging, overlap, reachability
 from tokbench.suites.vocabulary.overlap import Entries

@@ -18,8 +18,7 @@ from pydantic import Field
 
 from tokbench.bench.count.tally import EXACT, Cell
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.run.probe import Examination, Subject, Trip
-from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite, Trip
 from tokbench.bench.workers.guarded_calls import Lost
 from tokbench.suites.rows import Why, row
 from tokbench.suites.witnesses.fuzz import FuzzText, fuzz

@@ -20,9 +20,9 @@ FAULTS = {
     "panic": "PanicException: the regex engine ran out of stack",
     "interrupt": "KeyboardInterrupt: ",
     "die": "its worker process ended (exit code 7)",
-    "crash": "its worker process was ended by SIGSEGV",
-    "hang": f"said nothing for {SECONDS} s, the limit",
-    "hoard": "needed more memory than 400 MB, the limit",
+    "crash": "its worker process was killed by SIGSEGV",
+    "hang": f"timed out: no progress for {SECONDS} s (limits.seconds)",
+    "hoard": "used more than 400 MB of memory (limits.memory)",
 }
 LOST = [fault for fault in FAULTS if fault not in ("raise", "panic")]
 """Faults that cost a process; the others only raise."""
@@ -152,7 +152,7 @@ def test_too_many_lost_texts_end_the_suite_for_that_tokenizer(run: Run) -> None:
     assert done.returncode == 3
     [finding] = failures(results, tokenizer="die")
     assert finding["message"] == (
-        "2 texts ended its worker, the limit; last: its worker process ended (exit code 7)"
+        "2 texts ended its worker, the limit (limits.lost_documents); last: its worker process ended (exit code 7)"
     )
     assert [value for value, _ in answers(results, "die")] == [None]
     assert [value for value, _ in answers(results, "well")] == [6, 6, 6]
@@ -177,7 +177,7 @@ def test_each_suite_that_asks_outlives_a_crash(run: Run, suite: str) -> None:
     assert done.returncode == 3
     found = failures(results, suite=suite, tokenizer="crash")
     assert found
-    assert "its worker process was ended by SIGSEGV" in found[-1]["message"]
+    assert "its worker process was killed by SIGSEGV" in found[-1]["message"]
     rows = results.measurements.to_pylist()
     assert {row["tokenizer"] for row in rows if row["suite"] == suite} == {"crash", "well"}
     assert all(row["value"] is not None for row in rows if row["suite"] == "efficiency")
@@ -256,5 +256,5 @@ def test_one_text_is_looked_at_with_every_tokenizer_that_outlives_it(
     for how, reason in FAULTS.items():
         if how != "interrupt":
             assert reason.replace(f"{SECONDS} s", "4 s") in lines[how]
-    assert "was ended by SIGSEGV while it was loaded" in lines["no_load"]
+    assert "was killed by SIGSEGV while loading" in lines["no_load"]
     assert "well" not in lines

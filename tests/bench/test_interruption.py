@@ -14,8 +14,9 @@ import pytest
 
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.corpus.slices import slices_folder
+from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.run import portions
+from tokbench.bench.run import cell_task
 from tokbench.bench.run.cell_task import CellOutcome, CellTask, count_cell
 from tokbench.bench.run.folder import open_folder
 from tokbench.bench.run.plan import make_plan
@@ -56,14 +57,14 @@ def interrupted(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The folder of a run that was interrupted after three of its four cells."""
     begun: list[CellTask] = []
 
-    def count_or_stop(task: CellTask) -> CellOutcome:
+    def count_or_stop(task: CellTask, watch: Stopwatch) -> CellOutcome:
         if len(begun) == CELLS - 1:
             raise KeyboardInterrupt
         begun.append(task)
-        return count_cell(task)
+        return count_cell(task, watch)
 
     with monkeypatch.context() as patch:
-        patch.setattr(portions, "count_cell", count_or_stop)
+        patch.setattr(cell_task, "count_cell", count_or_stop)
         with pytest.raises(KeyboardInterrupt):
             start()
     return tmp_path / "runs" / "small-1"

@@ -69,10 +69,10 @@ FAULTS = {
     "panic": "PanicException: a Rust library gave up",
     "exit_": "SystemExit: 7",
     "exhaust": "MemoryError: no room",
-    "kill": "its worker process was ended by SIGKILL",
-    "abort": "its worker process was ended by SIGABRT",
-    "hang": "said nothing for 8 s, the limit",
-    "hoard": "needed more memory than 400 MB, the limit",
+    "kill": "its worker process was killed by SIGKILL",
+    "abort": "its worker process was killed by SIGABRT",
+    "hang": "timed out: no progress for 8 s (limits.seconds)",
+    "hoard": "used more than 400 MB of memory (limits.memory)",
 }
 
 
@@ -162,8 +162,8 @@ def test_text_without_the_fault_is_counted(run, fault) -> None:
     ("tokenizer", "reason"),
     [
         ("no_load", "ValueError: cannot bear it"),
-        ("hung_load", "said nothing for 30 s, the limit while it was loaded"),
-        ("killed_load", "its worker process was ended by SIGKILL while it was loaded"),
+        ("hung_load", "timed out: no progress for 30 s (limits.load_seconds) while loading"),
+        ("killed_load", "its worker process was killed by SIGKILL while loading"),
     ],
 )
 def test_a_tokenizer_that_cannot_be_loaded_costs_its_cells(run, tokenizer, reason) -> None:

@@ -15,7 +15,7 @@ SOURCE = '''
 from pathlib import Path
 
 from tokbench.bench.model import Finding, Measurement, MetricSpec
-from tokbench.bench.timing.suite import ClockSuite; from tokbench.bench.count.suite import CountsSuite; from tokbench.bench.results.report import ReportPlugin; from tokbench.bench.run.suite import TokenizerSuite
+from tokbench.bench.timing.suite import ClockSuite; from tokbench.bench.count.suite import CountsSuite; from tokbench.bench.results.report import ReportPlugin; from tokbench.bench.run.probe import TokenizerSuite
 
 FIRST, SECOND = (
     MetricSpec(name=name, unit="tokens", direction="none", definition="A number.")

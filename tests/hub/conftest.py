@@ -28,11 +28,12 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from tokbench.bench.config.corpora import CorpusEntry
 from tokbench.bench.config.limits import Limits
-from tokbench.bench.run.input_tasks import SliceTask, read_slice
+from tokbench.bench.run.input_tasks import SliceTask
+from tokbench.bench.workers.job import perform
 entry = TypeAdapter(CorpusEntry).validate_python(json.loads(sys.argv[1]))
 limits = Limits(hub_seconds=6)
 task = SliceTask(name="mine", entry=entry, language=sys.argv[2], folder=Path.cwd(), limits=limits)
-got = read_slice(task)
+got = perform(task)
 texts = [t for b in got.value.batches() for t in b.texts] if got.value else None
 sources = list(got.value.meta.sources) if got.value else None
 print(json.dumps({"texts": texts, "reason": got.reason, "sources": sources}))

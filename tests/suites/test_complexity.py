@@ -12,7 +12,7 @@ import pytest
 from tokbench.bench.plugins import LoadContext
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.runner import RunOutcome
-from tokbench.bench.workers.pool import Loss
+from tokbench.bench.workers.job import Died
 from tokbench.bench.workers.sources import TokenizerSource
 from tokbench.suites.complexity import suite
 from tokbench.suites.complexity.families import FAMILIES, text_of
@@ -120,11 +120,13 @@ def test_what_the_clock_cannot_tell_is_not_resolvable() -> None:
 
 def test_what_ended_a_series_is_told_with_family_and_length() -> None:
     got = [Probed(seconds=(1e-3 * n,)) for n in LENGTHS[:4]]
-    found = rows(series(*got, Probed(ended="said nothing for 20 s, the limit")))
+    found = rows(
+        series(*got, Probed(ended="timed out: no progress for 20 s (suites.complexity.seconds)"))
+    )
     assert found["growth_exponent"].value == pytest.approx(1.0)
     assert (found["longest_text"].value, found["longest_text"].status) == (8000, "partial")
     assert found["longest_text"].detail == (
-        "said nothing for 20 s, the limit, on 16,000 code points of spaces"
+        "timed out: no progress for 20 s (suites.complexity.seconds), on 16,000 code points of spaces"
     )
 
 
@@ -190,8 +192,8 @@ def longest(results: Results, tokenizer: str, family: str = "one_letter") -> dic
         ("raises", "ValueError: cannot go on"),
         ("panics", "PanicException: the regex engine ran out of stack"),
         ("dies", "its worker process ended (exit code 7)"),
-        ("hangs", "said nothing for 6 s, the limit"),
-        ("hoards", "needed more memory than 500 MB, the limit"),
+        ("hangs", "timed out: no progress for 6 s (suites.complexity.seconds)"),
+        ("hoards", "used more than 500 MB of memory (suites.complexity.memory)"),
         ("cuts", "its tokens hold 300 of 512 bytes of the text"),
     ],
 )
@@ -219,7 +221,10 @@ def test_the_report_lists_what_ended(results: Results) -> None:
     report = (results.folder / "report.md").read_text(encoding="utf-8")
     section = report.partition("## Growth with length")[2].partition("\n## ")[0]
     assert "| one_letter |" in section
-    assert "- hangs: said nothing for 6 s, the limit, on 512 code points of one_letter" in section
+    assert (
+        "- hangs: timed out: no progress for 6 s (suites.complexity.seconds), on 512 code points of one_letter"
+        in section
+    )
 
 
 def test_a_tokenizer_without_special_tokens_has_no_such_family(measure: Measure) -> None:
@@ -236,9 +241,9 @@ def test_a_process_that_dies_while_it_loads_is_not_tried_for_every_family() -> N
     source = TokenizerSource(key="t", plugin=HuggingFace(sample="deepseek"), folder=Path())
     limits = suite.Limits()
     task = ProbeTask(source=source, family="spaces", length=10, calls=1, limits=limits)
-    settled = task.lost(Loss(kind="died", place=("load",), reason="gone"))
-    assert settled.hopeless == "gone while it was loaded"
-    assert task.lost(Loss(kind="died", place=("call",), reason="gone")).hopeless is None
+    settled = task.lost(Died(kind="died", step=("load",), reason="gone"))
+    assert settled.group == "gone while loading"
+    assert task.lost(Died(kind="died", step=("call",), reason="gone")).group is None
 
 
 def test_b4_a_document_without_pre_tokenization_is_probed_whole_within_a_limit(

@@ -257,7 +257,7 @@ def test_a_worker_that_says_nothing_is_ended(
     silent.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     silent.chmod(0o755)
     monkeypatch.setattr(interpreters, "LOAD_SECONDS", 0.2)
-    with pytest.raises(TokbenchError, match="its worker said nothing for 0.2 s"):
+    with pytest.raises(TokbenchError, match="its worker timed out: no progress for 0.2 s"):
         BareWorker(Library(python=silent, spec={}), texts)
 
 
