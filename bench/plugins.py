@@ -149,6 +149,37 @@ class NestedTrainer(MergeTrainer):
         raise NotImplementedError
 
 
+class FinderPlugin(Plugin):
+    """Knows tokenizers by what a user writes in place of a config entry: a name, a path, an id."""
+
+    group = "tokbench.finders"
+
+    order: ClassVar[int] = 100
+    """Of two finders that both know a name, the one with the lower number is asked first."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names it knows; none where they cannot be listed, as of files."""
+        return ()
+
+    def hints(self, name: str) -> str | None:
+        """Return what the user of an unknown name may have meant, in words."""
+        return None
+
+    def has(self, name: str, folder: Path) -> str | None:
+        """Say in words what the name is, None where this finder does not know it.
+
+        Relative paths start from `folder`. The network is not asked.
+        """
+        raise NotImplementedError
+
+    def entry(self, name: str, folder: Path) -> Mapping[str, Any]:
+        """Return the config entry (`type` and options) of a name that it has.
+
+        Raises `TokenizerError` where there is something of that name that is no tokenizer.
+        """
+        raise NotImplementedError
+
+
 class SuitePlugin(Plugin):
     """Options of one suite of metrics: a `CountsSuite`, a `TokenizerSuite` or a `ClockSuite`.
 

@@ -1,0 +1,139 @@
+"""From what a user writes for a tokenizer to a config entry: a name, a file, a repository.
+
+The order is that of the finders (entry points `tokbench.finders`): an encoding of tiktoken, a
+sample, a baseline, a file or folder, a repository of the Hub. ``./gpt2`` is always the path.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokbench.bench import plugins
+from tokbench.bench.errors import TokenizerError, UsageError
+from tokbench.bench.plugins import FinderPlugin
+
+EXPECTED = (
+    "a tokenizer is an encoding of tiktoken, a sample, a file (tokenizer.json, tekken.json, a rank "
+    "file, a SentencePiece model, vocab.txt) or folder, or a Hub repository (owner/name)"
+)
+
+_GENERIC = re.compile(
+    r"(tokenizer|tekken|spiece|vocab|sentencepiece(\.bpe)?)\.(json|model|txt)(\.gz)?$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """One tokenizer that was written in short."""
+
+    key: str
+    """A name for tables and files."""
+    entry: Mapping[str, Any]
+    """`type` and options, as a config would have them."""
+    note: str | None = None
+    """A choice that was made between two readings."""
+
+
+def resolve(written: str, folder: Path, *, taken: Iterable[str] = ()) -> Found:
+    """Return what a name, path or repository means; relative paths start from `folder`.
+
+    `taken` are keys that exist, so that the new one is another. Raises `UsageError` for an
+    unknown name, with near names, and `TokenizerError` for a file that is no tokenizer.
+    """
+    finders = _finders()
+    readings = [(f, what) for f in finders if (what := f.has(written, folder)) is not None]
+    if not readings:
+        raise UsageError(_unknown(written, finders))
+    (first, what), *others = readings
+    return Found(
+        key=unused(key_of(written), taken),
+        entry=first.entry(written, folder),
+        note=_choice(written, what, [other for _, other in others]),
+    )
+
+
+def _finders() -> list[FinderPlugin]:
+    found = [plugins.find(FinderPlugin, name)() for name in plugins.names(FinderPlugin)]
+    return sorted(found, key=lambda finder: finder.order)
+
+
+def _choice(written: str, what: str, others: Sequence[str]) -> str | None:
+    if not others:
+        return None
+    local = f"; write ./{written} for the other" if others[0].startswith(("the file", "the folder")) else ""
+    return f"{written}: taken as {what}, not as {' or '.join(others)}{local}"
+
+
+def _unknown(written: str, finders: Sequence[FinderPlugin]) -> str:
+    known = sorted({name for finder in finders for name in finder.names()})
+    hint = next((hint for finder in finders if (hint := finder.hints(written))), None)
+    near = difflib.get_close_matches(written, known, n=2, cutoff=0.6)
+    if hint is None and near:
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
+    missing = "" if not re.search(r"[/\\.]", written) else f"there is no file {written!r}; "
+    names = f"names: {', '.join(known)}"
+    return f"unknown tokenizer {written!r}: {missing}{hint + '; ' if hint else ''}{EXPECTED}; {names}"
+
+
+def key_of(written: str) -> str:
+    """Return a key for a name, path or repository.
+
+    >>> key_of("o200k_base"), key_of("./llama2/tokenizer.model"), key_of("owner/My model")
+    ('o200k_base', 'llama2', 'My-model')
+    """
+    path = Path(written)
+    is_generic = _GENERIC.fullmatch(path.name) and path.parent.name
+    name = path.parent.name if is_generic else re.sub(r"\.(json|model|txt|tiktoken)?(\.gz)?$", "", path.name)
+    key = re.sub(r"[^A-Za-z0-9._+#-]+", "-", name).strip("-._+#")
+    return key[:80] or "tokenizer"
+
+
+def unused(key: str, taken: Iterable[str]) -> str:
+    """Return the key, or with a number behind it where it is taken.
+
+    >>> unused("a", ["a", "a-2"])
+    'a-3'
+    """
+    known, number = set(taken), 1
+    while (name := key if number == 1 else f"{key}-{number}") in known:
+        number += 1
+    return name
+
+
+def spelled_out(
+    tokenizers: Any, folder: Path
+) -> tuple[Any, dict[str, int | str], list[tuple[int | str, str]]]:
+    """Return the tokenizers of a config with names in place of entries spelled out.
+
+    ``[gpt2, ./tokenizer.json]`` and ``{mine: gpt2}`` become a map of entries. The second value
+    says where each key stands in the config, the third what is wrong, and where.
+    """
+    if isinstance(tokenizers, Mapping):
+        written: list[tuple[int | str, Any]] = list(tokenizers.items())
+    elif isinstance(tokenizers, list):
+        written = list(enumerate(tokenizers))
+    else:
+        return tokenizers, {}, []
+    entries: dict[str, Any] = {}
+    places: dict[str, int | str] = {}
+    problems: list[tuple[int | str, str]] = []
+    for place, one in written:
+        if not isinstance(one, str):
+            if isinstance(place, int):
+                problems.append((place, f"in a list, write a name, a file or owner/name; {EXPECTED}"))
+            else:
+                entries[place], places[place] = one, place
+            continue
+        try:
+            found = resolve(one, folder, taken=entries)
+        except (UsageError, TokenizerError) as exc:
+            problems.append((place, str(exc)))
+            continue
+        key = place if isinstance(place, str) else found.key
+        entries[key], places[key] = found.entry, place
+    return entries, places, problems
