@@ -110,8 +110,14 @@ def config_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "tokbench config"
-    schema["properties"]["tokenizers"]["additionalProperties"] = {
-        "anyOf": [*_tokenizer_schemas(schema), _train_schema(schema)]
+    name = {"type": "string", "description": "An encoding, a sample, a file or owner/name."}
+    by_key = schema["properties"]["tokenizers"]
+    by_key["additionalProperties"] = {
+        "anyOf": [name, *_tokenizer_schemas(schema), _train_schema(schema)]
+    }
+    schema["properties"]["tokenizers"] = {
+        "title": by_key.pop("title", "Tokenizers"),
+        "anyOf": [by_key, {"type": "array", "items": name, "minItems": 1}],
     }
     schema["properties"]["suites"] |= _by_name(plugins.SuitePlugin, schema)
     schema["properties"]["reports"] |= _by_name(plugins.ReportOptions, schema)

@@ -18,12 +18,13 @@ from tokbench.bench.errors import TokenizerError, UsageError
 from tokbench.bench.plugins import FinderPlugin
 
 EXPECTED = (
-    "a tokenizer is an encoding of tiktoken, a sample, a file (tokenizer.json, tekken.json, a rank "
+    "A tokenizer is an encoding of tiktoken, a sample, a file (tokenizer.json, tekken.json, a rank "
     "file, a SentencePiece model, vocab.txt) or folder, or a Hub repository (owner/name)"
 )
 
 _GENERIC = re.compile(
-    r"(tokenizer|tekken|spiece|vocab|sentencepiece(\.bpe)?)\.(json|model|txt)(\.gz)?$", re.IGNORECASE
+    r"(tokenizer|tekken|spiece|vocab|sentencepiece(\.bpe)?)\.(json|model|txt)(\.gz)?$",
+    re.IGNORECASE,
 )
 
 
@@ -65,19 +66,25 @@ def _finders() -> list[FinderPlugin]:
 def _choice(written: str, what: str, others: Sequence[str]) -> str | None:
     if not others:
         return None
-    local = f"; write ./{written} for the other" if others[0].startswith(("the file", "the folder")) else ""
+    local = (
+        f"; write ./{written} for the other"
+        if others[0].startswith(("the file", "the folder"))
+        else ""
+    )
     return f"{written}: taken as {what}, not as {' or '.join(others)}{local}"
 
 
 def _unknown(written: str, finders: Sequence[FinderPlugin]) -> str:
     known = sorted({name for finder in finders for name in finder.names()})
     hint = next((hint for finder in finders if (hint := finder.hints(written))), None)
-    near = difflib.get_close_matches(written, known, n=2, cutoff=0.6)
+    near = difflib.get_close_matches(written[:80], known, n=2, cutoff=0.6)
     if hint is None and near:
-        hint = f"did you mean {' or '.join(map(repr, near))}?"
-    missing = "" if not re.search(r"[/\\.]", written) else f"there is no file {written!r}; "
+        hint = f"did you mean {' or '.join(map(repr, near))}"
+    shown = repr(written if len(written) <= 80 else f"{written[:80]}…")
+    missing = "" if not re.search(r"[/\\.]", written) else f"there is no file {shown}. "
     names = f"names: {', '.join(known)}"
-    return f"unknown tokenizer {written!r}: {missing}{hint + '; ' if hint else ''}{EXPECTED}; {names}"
+    meant = f"{hint}? " if hint else ""
+    return f"unknown tokenizer {shown}; {missing}{meant}{EXPECTED}; {names}"
 
 
 def key_of(written: str) -> str:
@@ -88,7 +95,11 @@ def key_of(written: str) -> str:
     """
     path = Path(written)
     is_generic = _GENERIC.fullmatch(path.name) and path.parent.name
-    name = path.parent.name if is_generic else re.sub(r"\.(json|model|txt|tiktoken)?(\.gz)?$", "", path.name)
+    name = (
+        path.parent.name
+        if is_generic
+        else re.sub(r"\.(json|model|txt|tiktoken)?(\.gz)?$", "", path.name)
+    )
     key = re.sub(r"[^A-Za-z0-9._+#-]+", "-", name).strip("-._+#")
     return key[:80] or "tokenizer"
 
@@ -105,35 +116,29 @@ def unused(key: str, taken: Iterable[str]) -> str:
     return name
 
 
-def spelled_out(
-    tokenizers: Any, folder: Path
-) -> tuple[Any, dict[str, int | str], list[tuple[int | str, str]]]:
+def spelled_out(tokenizers: Any, folder: Path) -> tuple[Any, list[tuple[int | str, str]]]:
     """Return the tokenizers of a config with names in place of entries spelled out.
 
     ``[gpt2, ./tokenizer.json]`` and ``{mine: gpt2}`` become a map of entries. The second value
-    says where each key stands in the config, the third what is wrong, and where.
+    says what is wrong, and at which key or position.
     """
     if isinstance(tokenizers, Mapping):
         written: list[tuple[int | str, Any]] = list(tokenizers.items())
     elif isinstance(tokenizers, list):
         written = list(enumerate(tokenizers))
     else:
-        return tokenizers, {}, []
+        return tokenizers, []
     entries: dict[str, Any] = {}
-    places: dict[str, int | str] = {}
     problems: list[tuple[int | str, str]] = []
     for place, one in written:
-        if not isinstance(one, str):
-            if isinstance(place, int):
-                problems.append((place, f"in a list, write a name, a file or owner/name; {EXPECTED}"))
-            else:
-                entries[place], places[place] = one, place
-            continue
-        try:
-            found = resolve(one, folder, taken=entries)
-        except (UsageError, TokenizerError) as exc:
-            problems.append((place, str(exc)))
-            continue
-        key = place if isinstance(place, str) else found.key
-        entries[key], places[key] = found.entry, place
-    return entries, places, problems
+        if isinstance(one, str):
+            try:
+                found = resolve(one, folder, taken=entries)
+                entries[place if isinstance(place, str) else found.key] = dict(found.entry)
+            except (UsageError, TokenizerError) as exc:
+                problems.append((place, str(exc)))
+        elif isinstance(place, str):
+            entries[place] = one
+        else:
+            problems.append((place, f"in a list, write a name, a file or owner/name. {EXPECTED}"))
+    return entries, problems

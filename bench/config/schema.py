@@ -25,6 +25,7 @@ from tokbench.bench.config import sweeps
 from tokbench.bench.config.corpora import CorpusEntry, corpus_models
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.config.limits import Limits
+from tokbench.bench.config.resolve import spelled_out
 from tokbench.bench.config.yaml_file import ConfigFile, Loc, read
 from tokbench.bench.errors import ConfigError, PluginError
 from tokbench.bench.markup import suggest
@@ -161,8 +162,11 @@ def load_config(
     where = read(source, overrides)
     plain = where.values()
     problems: list[str] = []
-    expanded, origins = sweeps.expand(plain.get("tokenizers"), where, problems)
-    plain = {**plain, "tokenizers": expanded} if "tokenizers" in plain else plain
+    named, unknown = spelled_out(plain.get("tokenizers"), Path(path).resolve().parent)
+    problems += [f"{where.at(('tokenizers', place))}: {said}" for place, said in unknown]
+    expanded, origins = sweeps.expand(named, where, problems)
+    if "tokenizers" in plain:  # where each name is unknown, that is what is wrong, not an empty map
+        plain = {**plain, "tokenizers": expanded or ({"unknown": {}} if unknown else expanded)}
     run = _run_config(plain, where, problems)
     entries = _tokenizers(_mappings(expanded), origins, where, problems)
     suites = _suites(_mappings(RunConfig._list_of_names(plain.get("suites"))), where, problems)

@@ -86,7 +86,9 @@ def recognise(path: Path, shown: str) -> Entry:
     found = (
         _json(content, shown)
         if head == b"{"
-        else _ranks(content, shown) or _sentencepiece(content, shown) or _vocabulary(content, path, shown)
+        else _ranks(content, shown)
+        or _sentencepiece(content, shown)
+        or _vocabulary(content, path, shown)
     )
     if found is None:
         raise TokenizerError(f"{shown} is no tokenizer: {_what(content)}; expected {KINDS}")
@@ -100,6 +102,9 @@ def _in_folder(folder: Path, shown: str) -> Entry:
     others = sorted(p for p in folder.iterdir() if p.suffix in (".model", ".tiktoken"))
     if len(others) == 1:
         return recognise(others[0], f"{shown.rstrip('/')}/{others[0].name}")
+    if others:
+        known = ", ".join(path.name for path in others[:5])
+        raise TokenizerError(f"{shown} is a folder of several tokenizers; name one: {known}")
     raise TokenizerError(
         f"{shown} is a folder without a tokenizer; it would have to hold one of "
         f"{', '.join(IN_A_FOLDER)}, or one .model or .tiktoken file"

@@ -30,7 +30,9 @@ class Encodings(FinderPlugin):
         prefixes = MODEL_PREFIX_TO_ENCODING.items()
         of_prefix = (encoding for prefix, encoding in prefixes if name.startswith(prefix))
         found = MODEL_TO_ENCODING.get(name) or next(of_prefix, None)
-        return None if found is None else f"the model {name} uses the encoding {found}"
+        return (
+            None if found is None else f"did you mean {found!r}, the encoding of the model {name}"
+        )
 
     def has(self, name: str, folder: Path) -> str | None:
         """Say what the name is."""
@@ -89,6 +91,8 @@ class Files(FinderPlugin):
 
     def has(self, name: str, folder: Path) -> str | None:
         """Say what is at the path, None where nothing is."""
+        if not name.strip():
+            return None
         try:
             place = user_path(folder, name)
             kind = "folder" if place.is_dir() else "file" if place.exists() else None
