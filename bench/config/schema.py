@@ -162,7 +162,8 @@ def load_config(
     where = read(source, overrides)
     plain = where.values()
     problems: list[str] = []
-    named, unknown = spelled_out(plain.get("tokenizers"), Path(path).resolve().parent)
+    folder = (folder or (Path() if where.is_mapping else Path(where.path).parent)).resolve()
+    named, unknown = spelled_out(plain.get("tokenizers"), folder)
     problems += [f"{where.at(('tokenizers', place))}: {said}" for place, said in unknown]
     expanded, origins = sweeps.expand(named, where, problems)
     if "tokenizers" in plain:  # where each name is unknown, that is what is wrong, not an empty map
@@ -181,7 +182,7 @@ def load_config(
         tokenizers=entries,
         suites=suites,
         path=_readable(shown or where.path),
-        folder=(folder or (Path() if where.is_mapping else Path(where.path).parent)).resolve(),
+        folder=folder,
         overrides=tuple(overrides),
         origins=origins,
     )
