@@ -15,6 +15,8 @@ BYTE_OF: Mapping[str, int] = {chr(b): b for b in _VISIBLE} | {
     chr(0x100 + n): b for n, b in enumerate(_HIDDEN)
 }
 
+CHARACTER_OF: Mapping[int, str] = {byte: character for character, byte in BYTE_OF.items()}
+
 
 def to_bytes(piece: str) -> bytes | None:
     """Return the bytes a piece of that alphabet stands for, None if it is not written in it.

@@ -19,23 +19,27 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tokbench.tokenizers_impl.character_flags import (
+    BLANK,
+    CASELESS,
+    KIND,
+    LETTER,
+    NEWLINE,
+    NUMBER,
+    OTHER,
+    SPACE,
+    UPPER,
+    Codes,
+    Flags,
+    flag_table,
+    flags_and_codes,
+)
+from tokbench.tokenizers_impl.hash_table import Bools, Places
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization
 
 if TYPE_CHECKING:
     import regex
-
-Flags = npt.NDArray[np.uint8]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint32]
-Places = npt.NDArray[np.int64]
-
-LETTER, NUMBER, SPACE, NEWLINE, BLANK, OTHER = 1, 2, 4, 8, 16, 32
-"""Flags of a character. NEWLINE (CR or LF) and BLANK (U+0020) come with SPACE (any whitespace)."""
-UPPER, CASELESS = 64, 128
-"""Kinds of letters for o200k: UPPER is Lu or Lt, CASELESS is Lm or Lo; both together is a mark."""
-KIND = LETTER | NUMBER | SPACE | OTHER
 
 SEPARATOR = "\0"
 """Stands between texts. Its flags are zero there; in a text it is an ordinary character."""
@@ -117,7 +121,7 @@ class Cutter:
         self._rule = rule
         self._rules = ARRAY_RULES.get(rule.pattern)
         if self._rules is not None and self._rules.family != "none":
-            _flag_table(self._rules.family == "o200k")  # takes a while; not in the first encode
+            flag_table(self._rules.family == "o200k")  # takes a while; not in the first encode
 
     @property
     def vectorised(self) -> bool:
@@ -136,7 +140,7 @@ class Cutter:
         if self._rules.family == "none":
             both = np.concatenate([joined.separators, joined.separators + 1])
             return np.unique(both)
-        flags, codes = _flags_and_codes(joined.text, self._rules.family == "o200k")
+        flags, codes = flags_and_codes(joined.text, self._rules.family == "o200k")
         flags = flags.copy()
         flags[joined.separators] = 0
         flags[end:] = 0
@@ -415,43 +419,3 @@ def _o200k_word() -> regex.Pattern[str]:
     upper, lower = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
     before = r"[^\r\n\p{L}\p{N}]?"
     return regex.compile(f"{before}{upper}*{lower}+|{before}{upper}+{lower}*")
-
-
-# --- flags ----------------------------------------------------------------------------------------
-
-
-def _flags_and_codes(text: str, o200k: bool) -> tuple[Flags, Codes]:
-    """Return the flags and code points of a text's characters, shape (n,)."""
-    if text.isascii():
-        data = text.encode("ascii")
-        return (
-            np.frombuffer(data.translate(_ascii_flags(o200k)), np.uint8),
-            np.frombuffer(data, np.uint8),
-        )
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    return _flag_table(o200k)[codes], codes
-
-
-@lru_cache(maxsize=2)
-def _ascii_flags(o200k: bool) -> bytes:
-    return _flag_table(o200k)[:256].tobytes()
-
-
-@lru_cache(maxsize=2)
-def _flag_table(o200k: bool) -> Flags:
-    """Return the flags of every code point, from the Unicode tables of `regex`."""
-    import regex
-
-    table = np.full(0x110000, OTHER, np.uint8)
-    # Surrogates are no characters; the letter-less filler keeps places equal to code points.
-    everything = "".join(map(chr, range(0xD800))) + "!" * 0x800
-    everything += "".join(map(chr, range(0xE000, 0x110000)))
-    classes = [(r"\p{L}", LETTER), (r"\p{N}", NUMBER), (r"\s", SPACE)]
-    classes += [(r"[\r\n]", SPACE | NEWLINE), (r" ", SPACE | BLANK)]
-    if o200k:
-        classes += [(r"[\p{Lu}\p{Lt}]", LETTER | UPPER), (r"[\p{Lm}\p{Lo}]", LETTER | CASELESS)]
-        classes += [(r"\p{M}", LETTER | UPPER | CASELESS)]
-    for pattern, flags in classes:
-        for match in regex.finditer(f"{pattern}+", everything):
-            table[match.start() : match.end()] = flags
-    return table

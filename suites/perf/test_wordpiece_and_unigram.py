@@ -22,7 +22,7 @@ import pytest
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.unigram.model import UnigramTokenizer
 from tokbench.tokenizers_impl.unigram.trainer import UnigramTrainer
-from tokbench.tokenizers_impl.wordpiece.model import WordPiece
+from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 from tokbench.tokenizers_impl.wordpiece.trainer import WordPieceTrainer
 
 pytest.importorskip("pytest_benchmark")

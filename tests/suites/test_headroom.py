@@ -16,7 +16,7 @@ from tokbench.suites.anchors.measuring import results_of
 from tokbench.suites.headroom.suite import Fewest
 from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
 from tokbench.tokenizers_impl.adapters.sentencepiece_model import SentencePiece
-from tokbench.tokenizers_impl.wordpiece.model import WordPiece
+from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 
 # merging "bc" first keeps "abc" from being "ab" + "c" or from being found at all: "abcd" is
 # a + bc + d for the encoder, and ab + cd with the fewest tokens

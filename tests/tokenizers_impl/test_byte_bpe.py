@@ -11,6 +11,7 @@ from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.byte_bpe import formats
+from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import (
     BytePairModel,
     apply_merges,
@@ -21,7 +22,7 @@ from tokbench.tokenizers_impl.byte_bpe.model import (
     replay_merges,
 )
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE, ByteBPETokenizer
-from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (

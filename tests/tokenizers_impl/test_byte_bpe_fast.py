@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.bench.errors import TokenizerError
-from tokbench.tokenizers_impl.byte_bpe import fast, pieces, seams
+from tokbench.tokenizers_impl import hash_table
+from tokbench.tokenizers_impl.byte_bpe import fast
 from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
 from tokbench.tokenizers_impl.byte_bpe.formats import model_from_ranks, ranks_of
+from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode, replay_merges
-from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces, fast_merges
+from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces
+from tokbench.tokenizers_impl.hash_table import Bools, Words
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
 TEXT = (
@@ -75,10 +78,10 @@ def test_short_batches_give_the_same_ids(name: str, monkeypatch: pytest.MonkeyPa
 def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash that is always the same, everything is slower and nothing is different."""
 
-    def constant(low: pieces.Words, high: pieces.Words) -> pieces.Words:
-        return np.zeros_like(low)
+    def constant(*key: Words) -> Words:
+        return np.zeros_like(key[0])
 
-    monkeypatch.setattr(pieces, "mixed", constant)
+    monkeypatch.setattr(hash_table, "mixed", constant)
     for model in MODELS.values():
         encoder = FastEncoder(model)
         for texts in ([TEXT[:200], TEXT[80:230][::-1]], [TEXT[40:240]]):
@@ -86,10 +89,10 @@ def test_pieces_that_hash_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_seams_that_hash_alike_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always(self: object, words: pieces.Words) -> pieces.Bools:
+    def always(self: object, words: Words) -> Bools:
         return np.ones(len(words), np.bool_)
 
-    monkeypatch.setattr(seams._HashSet, "may_hold", always)
+    monkeypatch.setattr(hash_table.HashFilter, "may_hold", always)
     for model in MODELS.values():
         assert ids_of(FastEncoder(model), [TEXT]) == [encode(model, TEXT)]
 

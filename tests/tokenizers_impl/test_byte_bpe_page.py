@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import doctest
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tokbench.tokenizers_impl.byte_bpe.trainer import textbook_merges
+from tokbench.tokenizers_impl.byte_bpe.merges import textbook_merges
 
 PAGE = Path(__file__).parents[2] / "docs" / "algorithms" / "byte_bpe.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the docs are not in this checkout")
@@ -33,3 +35,13 @@ def without_docstring(source: str) -> str:
     if ast.get_docstring(function) is not None:
         function.body = function.body[1:]
     return ast.unparse(function)
+
+
+def test_the_definition_needs_no_numpy() -> None:
+    """A learner can read and run it with the standard library and `regex`."""
+    code = (
+        "import sys; import tokbench.tokenizers_impl.byte_bpe.model as m; "
+        "print(m.encode(m.minbpe_example(), 'aaabdaaabac'), 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[258, 100, 258, 97, 99] False\n"

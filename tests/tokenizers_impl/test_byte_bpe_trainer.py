@@ -14,17 +14,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import LoadContext
+from tokbench.bench.plugins import LoadContext, MergeEvent
+from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges, textbook_merges
 from tokbench.tokenizers_impl.byte_bpe.model import apply_merges, encode
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE
 from tokbench.tokenizers_impl.byte_bpe.trainer import (
     ByteBPETrainer,
-    MergeEvent,
     build_model,
     count_pieces,
-    fast_merges,
     first_merges,
-    textbook_merges,
 )
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
 
@@ -82,7 +80,8 @@ def test_merges_do_not_depend_on_the_order_of_texts() -> None:
 
 def test_merges_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "from tokbench.tokenizers_impl.byte_bpe.trainer import *\n"
+        "from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges\n"
+        "from tokbench.tokenizers_impl.byte_bpe.trainer import count_pieces\n"
         "from tokbench.tokenizers_impl.pretokenize import pre_tokenization\n"
         "text = 'low lower lowest newest wider newest\\n'\n"
         "merges = fast_merges(count_pieces([text] * 3, pre_tokenization('gpt2')).pieces, 8)\n"

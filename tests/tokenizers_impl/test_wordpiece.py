@@ -15,13 +15,9 @@ from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, split_character
-from tokbench.tokenizers_impl.wordpiece.model import (
-    WordPiece,
-    WordPieceTokenizer,
-    from_json,
-    split_words,
-    to_json,
-)
+from tokbench.tokenizers_impl.wordpiece.files import from_json, to_json
+from tokbench.tokenizers_impl.wordpiece.model import WordPieceTokenizer, split_words
+from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 
 UNCASED = BertOptions(lowercase=True)
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "un", "##want", "##ed", "run", "##ning", ",", "a", "##a", "é"]

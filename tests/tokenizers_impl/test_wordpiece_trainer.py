@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.joins import Rule, learned_joins, recounted_joins
-from tokbench.tokenizers_impl.wordpiece.model import WordPiece
+from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 from tokbench.tokenizers_impl.wordpiece.trainer import CONTINUED, WordPieceTrainer, train_vocabulary
 
 WORDS = {"lower": 5, "lowest": 2, "newest": 6}

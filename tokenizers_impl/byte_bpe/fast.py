@@ -1,12 +1,12 @@
-"""Byte-level BPE with NumPy: the ids of `byte_bpe`, without a loop over pieces or tokens.
+"""Byte-level BPE with NumPy: the ids of `model.encode`, without a loop over pieces or tokens.
 
 Most pieces of a text have been seen before, in the text or as an entry of the vocabulary. So the
 work is split in two:
 
 1. Texts are joined, cut by array rules (`pretokenize_fast`), and every piece is looked up in a
-   table of known pieces (`byte_bpe_pieces`).
-2. The pieces that are new, each once, are merged together (`byte_bpe_merger`), after they were
-   split at seams that no merge can cross (`byte_bpe_seams`), so that fewer and shorter ones are new.
+   table of known pieces (`pieces`).
+2. The pieces that are new, each once, are merged together (`merger`), after they were
+   split at seams that no merge can cross (`seams`), so that fewer and shorter ones are new.
 
 What was merged goes into the table, until it holds `max_known` pieces; then it starts afresh.
 """
@@ -27,10 +27,10 @@ from tokbench.tokenizers_impl.byte_bpe.pieces import (
     IdArray,
     LookedUp,
     PieceTable,
-    Places,
     learn,
 )
 from tokbench.tokenizers_impl.byte_bpe.seams import PartMerger
+from tokbench.tokenizers_impl.hash_table import Places
 from tokbench.tokenizers_impl.pretokenize_fast import Cutter, Joined
 
 _FEW_CHARACTERS = 4096

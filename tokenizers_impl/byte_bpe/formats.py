@@ -6,7 +6,7 @@ What each format can hold:
   It has no pattern and no special tokens, so these are written to ``<name>.json`` beside it, under
   the names of `tiktoken.Encoding`'s arguments. It has no merges either: a pair may be joined when
   the joined bytes are an entry (`merges_from_ranks` finds the one pair that ever is).
-- **tokenizer.json** spells each byte as a printable character (`BYTE_CHARACTERS`) and holds merges,
+- **tokenizer.json** spells each byte as a printable character (`byte_alphabet`) and holds merges,
   pattern and special tokens; ``ignore_merges`` is tiktoken's whole-piece shortcut.
 - **tokbench's JSON** holds the fields of `BytePairModel`:
 
@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.tokenizers_impl import byte_alphabet
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization, from_pattern
 
@@ -214,36 +215,20 @@ def _load_ranks(
 # --- tokenizer.json -------------------------------------------------------------------------------
 
 
-def _byte_characters() -> str:
-    """Return the printable character that stands for each byte in GPT-2's vocabulary files.
-
-    Bytes that are printable in Latin-1 stand for themselves, the others for U+0100 onwards.
-    """
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return "".join(chr(b if b in printable else next(others)) for b in range(256))
-
-
-BYTE_CHARACTERS = _byte_characters()
-_TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
-_BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
-
-
 def spell(data: bytes) -> str:
     """Return bytes as `tokenizer.json` spells them.
 
     >>> spell(" é".encode())
     'ĠÃ©'
     """
-    return data.decode("latin-1").translate(_TO_CHARACTERS)
+    return data.decode("latin-1").translate(byte_alphabet.CHARACTER_OF)
 
 
 def unspell(token: str) -> bytes:
     """Return the bytes of a token as `tokenizer.json` spells it."""
-    try:
-        return bytes(_BYTE_OF[character] for character in token)
-    except KeyError as exc:
-        raise TokenizerError(f"{token!r} is not spelled in byte-level characters") from exc
+    if (data := byte_alphabet.to_bytes(token)) is None:
+        raise TokenizerError(f"{token!r} is not spelled in byte-level characters")
+    return data
 
 
 def tokenizer_json(model: BytePairModel) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Merging many new pieces of byte-level BPE at a time.
 
 One column of a matrix for each piece; in every round each column joins its leftmost pair of lowest
-rank. That is the definition of `byte_bpe.apply_merges`, for many pieces at once.
+rank. That is the definition of `model.apply_merges`, for many pieces at once.
 """
 
 from __future__ import annotations
@@ -14,16 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.errors import TokenizerError
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel
-from tokbench.tokenizers_impl.byte_bpe.pieces import (
-    MIX_1,
-    MIX_2,
-    DistinctPieces,
-    IdArray,
-    Places,
-    Words,
-)
+from tokbench.tokenizers_impl.byte_bpe.pieces import DistinctPieces, IdArray
+from tokbench.tokenizers_impl.hash_table import MISSING, HashTable, Places, Words
 
 
 class Merger:
@@ -103,7 +96,7 @@ class Merger:
         at = np.where(inside, begin + row - 1, 0)
         byte = data.take(at)
         token = np.where(inside, self._byte_ids.take(byte), self._pairs.pad)
-        rank = np.full(inside.shape, _NEVER, np.int64)
+        rank = np.full(inside.shape, MISSING, np.int64)
         pair = byte[:-1].astype(np.int64) * 256 + byte[1:]
         np.copyto(rank[:-1], self._byte_pair_ranks.take(pair), where=inside[:-1] & inside[1:])
         _Columns(token, rank, self._pairs, self._result).merge()
@@ -140,7 +133,7 @@ class _Columns:
 
     def _keys(self, rank: Places, row: Places) -> npt.NDArray[Any]:
         keys: npt.NDArray[Any] = ((rank << self.shift) | row).astype(self.dtype)
-        keys[rank == _NEVER] = self.never
+        keys[rank == MISSING] = self.never
         return keys
 
     def merge(self) -> None:
@@ -176,10 +169,6 @@ class _Columns:
             flat[changed * width + np.concatenate([index, index])] = self._keys(rank, changed)
 
 
-_NEVER = (1 << 31) - 1
-"""Rank of a pair that is never joined."""
-
-
 _CELLS = 1 << 17
 _GROUP_LENGTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Pieces are merged together with others of about their length; longer ones one by one."""
@@ -193,64 +182,18 @@ def _parts(group: Places, longest: int) -> Iterator[Places]:
 
 
 class _PairTable:
-    """Maps pairs of ids to the rank of their merge.
-
-    Open addressing with linear probing. A slot holds left id, right id and rank in one word, so that a pair is compared whole and its
-    rank comes with it.
-    """
+    """Maps pairs of ids to the rank of their merge."""
 
     def __init__(self, model: BytePairModel) -> None:
-        bits = (model.n_ids + 1).bit_length()
-        rank_bits = max(len(model.merges), 1).bit_length()
-        if 2 * bits + rank_bits > 63:
-            raise TokenizerError(
-                f"a vocabulary of {model.n_ids} ids is too large for the fast encoder; "
-                "use engine: readable"
-            )
         self.pad = np.int32(model.n_ids)
-        self._bits, self._rank_bits = np.uint64(bits), np.uint64(rank_bits)
-        self._rank_mask = np.uint64((1 << rank_bits) - 1)
-        slots = 1 << (4 * len(model.merges) + 1).bit_length()
-        self._shift, self._last = np.uint64(64 - (slots.bit_length() - 1)), slots - 1
-        self._slots: Words = np.full(slots, _EMPTY)
         merges = np.array(model.merges, np.int64).reshape(-1, 3)
-        self._insert(self._key(merges[:, 0], merges[:, 1]))
-
-    def _key(self, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Words:
-        return (left.astype(np.uint64) << self._bits) | right.astype(np.uint64)
-
-    def _slot(self, key: Words) -> Places:
-        mixed = key * MIX_1
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= MIX_2
-        mixed >>= self._shift
-        return mixed.view(np.int64)
-
-    def _insert(self, key: Words) -> None:
-        content = (key << self._rank_bits) | np.arange(len(key), dtype=np.uint64)
-        slot = self._slot(key)
-        while len(content):
-            free = np.flatnonzero(self._slots.take(slot) == _EMPTY)
-            self._slots[slot[free]] = content[free]
-            lost = self._slots.take(slot) != content
-            content, slot = content[lost], (slot[lost] + 1) & self._last
+        self._ranks = HashTable(capacity=len(merges), dtype=np.int32)
+        self._ranks.add(np.arange(len(merges)), _pair(merges[:, 0], merges[:, 1]))
 
     def look_up(self, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Places:
-        """Return the rank of each pair, _NEVER where it is not joined."""
-        key = self._key(left, right)
-        slot = self._slot(key)
-        content = self._slots.take(slot)
-        found = (content >> self._rank_bits) == key
-        ranks = np.where(found, (content & self._rank_mask).view(np.int64), _NEVER)
-        todo = np.flatnonzero(~found & (content != _EMPTY))
-        key, slot = key[todo], (slot[todo] + 1) & self._last
-        while len(todo):
-            content = self._slots.take(slot)
-            found = (content >> self._rank_bits) == key
-            ranks[todo[found]] = (content[found] & self._rank_mask).view(np.int64)
-            more = ~found & (content != _EMPTY)
-            todo, key, slot = todo[more], key[more], (slot[more] + 1) & self._last
-        return ranks
+        """Return the rank of each pair, MISSING where it is not joined."""
+        return self._ranks.find(_pair(left, right))
 
 
-_EMPTY = np.uint64((1 << 64) - 1)
+def _pair(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Words:
+    return (left.astype(np.uint64) << np.uint64(32)) | right.astype(np.uint64)

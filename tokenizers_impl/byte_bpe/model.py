@@ -11,19 +11,17 @@ learns merges, `formats` reads and writes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
 from tokbench.bench.errors import TokenizerError
-from tokbench.bench.model import Ids
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, pre_tokenization
+from tokbench.tokenizers_impl.utf8 import utf8
 
 Merge = tuple[int, int, int]
 """Left id, right id, id of the joined token."""
-
-EncodeBatch = Callable[[Sequence[str]], Sequence[Ids]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +98,7 @@ def encode(
     ids: list[int] = []
     for part, special in _split_special(text, _wanted(model, allowed_special)):
         for piece in model.pre_tokenization.split(part):
-            ids += encode_piece(model, _utf8(piece))
+            ids += encode_piece(model, utf8(piece))
         ids += [] if special is None else [special]
     return ids
 
@@ -182,16 +180,6 @@ def minbpe_example() -> BytePairModel:
         merges=((97, 97, 256), (97, 98, 257), (256, 257, 258)),
         pre_tokenization=pre_tokenization("none"),
     )
-
-
-def _utf8(piece: str) -> bytes:
-    try:
-        return piece.encode()
-    except UnicodeEncodeError as exc:
-        raise TokenizerError(
-            f"the text holds a lone surrogate (U+{ord(piece[exc.start]):04X}), which has no UTF-8 "
-            "form; repair the text where it is read"
-        ) from exc
 
 
 def _wanted(model: BytePairModel, allowed: Iterable[str]) -> dict[str, int]:

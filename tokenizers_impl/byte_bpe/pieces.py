@@ -1,8 +1,7 @@
 """Known pieces of byte-level BPE: a table from the bytes of a piece to its ids.
 
 A piece of up to 15 bytes is its own key: two 64-bit words that hold its bytes and its length.
-Longer ones are keys of an ordinary dict. Keys are compared whole, so two pieces that hash alike can
-never be taken for each other.
+Longer ones are keys of an ordinary dict.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from tokbench.tokenizers_impl.hash_table import MISSING, HashTable, Places, Words, distinct
+
 IdArray = npt.NDArray[np.uint32]
 
 _SHORT = 15
@@ -27,11 +25,6 @@ _LOW_MASKS = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(_SHORT + 1)], np.
 _HIGH_MASKS = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(_SHORT + 1)], np.uint64)
 _LENGTHS = np.arange(_SHORT + 1, dtype=np.uint64) << np.uint64(56)
 
-MIX_1 = np.uint64(0x9E3779B97F4A7C15)
-MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
-
-_UNKNOWN = -1
-"""Value of a piece that is not in the table."""
 _NOTHING = -2
 """Value of what has no tokens."""
 _MANY = 1 << 32
@@ -84,71 +77,37 @@ class DistinctPieces:
 
 
 class PieceTable:
-    """Maps pieces to values, from which `ids_of` makes ids.
-
-    Open addressing with linear probing. Slot i holds a key in `low[i]` and `high[i]`, the length
-    in the top byte of the latter, so that 0 there means an empty slot.
-    """
+    """Maps pieces to values, from which `ids_of` makes ids."""
 
     def __init__(self) -> None:
-        self._resize(1 << 12)
+        self._short = HashTable(words=2, capacity=1 << 10)
         self._long: dict[bytes, int] = {}
-        self._used = 0
         # Of pieces that are several tokens: where their ids begin, and all ids one after the other.
         self._first = np.zeros(1, np.int64)
         self._ids = np.zeros(0, np.uint32)
 
     def __len__(self) -> int:
-        return self._used + len(self._long)
-
-    def _resize(self, slots: int) -> None:
-        self._shift = np.uint64(64 - (slots.bit_length() - 1))
-        self._last = slots - 1
-        self._low = np.zeros(slots, np.uint64)
-        self._high = np.zeros(slots, np.uint64)
-        self._value = np.full(slots, _UNKNOWN, np.int64)
+        return len(self._short) + len(self._long)
 
     def look_up(self, data: bytes, starts: Places, *, skip: Places | None = None) -> LookedUp:
         """Look up each piece ``data[starts[i]:starts[i + 1]]``; those in `skip` are nothing."""
         begin, length = starts[:-1], np.diff(starts)
         low, high = _keys(data, begin, np.minimum(length, _SHORT))
-        values = self._find(low, high)
+        values = self._short.find(low, high)
         is_long = length > _SHORT
         long = np.flatnonzero(is_long)
         long_bytes: list[bytes] = []
         if len(long):
             a, b = starts.take(long).tolist(), starts.take(long + 1).tolist()
             long_bytes = [data[i:j] for i, j in zip(a, b, strict=True)]
-            found = list(map(self._long.get, long_bytes, repeat(_UNKNOWN)))
+            found = list(map(self._long.get, long_bytes, repeat(MISSING)))
             values[long] = found
-            unknown = [i for i, value in enumerate(found) if value == _UNKNOWN]
+            unknown = [i for i, value in enumerate(found) if value == MISSING]
             long, long_bytes = long[unknown], [long_bytes[i] for i in unknown]
         if skip is not None:
             values[skip] = _NOTHING
-        short = np.flatnonzero((values == _UNKNOWN) & ~is_long)
+        short = np.flatnonzero((values == MISSING) & ~is_long)
         return LookedUp(values, short, low.take(short), high.take(short), long, long_bytes)
-
-    def _find(self, low: Words, high: Words) -> Places:
-        slot = self._slot(low, high)
-        values = self._value.take(slot)
-        wrong = (self._low.take(slot) != low) | (self._high.take(slot) != high)
-        left = np.flatnonzero(wrong)
-        slot, low, high = slot[left], low[left], high[left]
-        while len(left):
-            # A key is not here: it is nowhere if the slot is empty, else perhaps in the next one.
-            empty = self._high.take(slot) == 0
-            values[left[empty]] = _UNKNOWN
-            more = ~empty
-            left, slot, low, high = left[more], slot[more] + 1, low[more], high[more]
-            slot &= self._last
-            right = (self._low.take(slot) == low) & (self._high.take(slot) == high)
-            values[left[right]] = self._value.take(slot[right])
-            more = ~right
-            left, slot, low, high = left[more], slot[more], low[more], high[more]
-        return values
-
-    def _slot(self, low: Words, high: Words) -> Places:
-        return (mixed(low, high) >> self._shift).view(np.int64)
 
     def add(self, pieces: DistinctPieces, ids: IdArray, counts: Places) -> Places:
         """Add pieces that are not in the table, with their ids; return their values.
@@ -157,7 +116,7 @@ class PieceTable:
         """
         values = self._store(ids, counts)
         n_short = len(pieces.low)
-        self._insert(pieces.low, pieces.high, values[:n_short])
+        self._short.add(values[:n_short], pieces.low, pieces.high)
         self._long.update(zip(pieces.long, values[n_short:].tolist(), strict=True))
         return values
 
@@ -173,32 +132,6 @@ class PieceTable:
         self._first = np.concatenate([self._first, first])
         self._ids = np.concatenate([self._ids, kept])
         return values
-
-    def _insert(self, low: Words, high: Words, values: Places) -> None:
-        self._used += len(low)
-        if 3 * self._used > self._last:
-            self._grow()
-        slot = self._slot(low, high)
-        left = np.arange(len(low))
-        while len(left):
-            # Of several keys that want one slot the first has it; the others go on.
-            free = np.flatnonzero(self._high.take(slot) == 0)
-            at, first = np.unique(slot[free], return_index=True)
-            key = left[free[first]]
-            self._high[at], self._low[at], self._value[at] = high[key], low[key], values[key]
-            lost = np.ones(len(left), np.bool_)
-            lost[free[first]] = False
-            left, slot = left[lost], (slot[lost] + 1) & self._last
-
-    def _grow(self) -> None:
-        kept = np.flatnonzero(self._high)
-        low, high, values = self._low[kept], self._high[kept], self._value[kept]
-        slots = self._last + 1
-        while 3 * self._used > slots - 1:
-            slots *= 4
-        self._resize(slots)
-        self._used -= len(kept)
-        self._insert(low, high, values)
 
     def ids_of(self, values: Places) -> tuple[IdArray, Places]:
         """Return the ids of pieces one after the other, and where those of each piece end."""
@@ -222,14 +155,6 @@ class PieceTable:
             more = count > step
             at, first, count = at[more], first[more], count[more]
         return ids, ends
-
-
-def mixed(low: Words, high: Words) -> Words:
-    mixed = low * MIX_1
-    mixed ^= high * MIX_2
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= MIX_1
-    return mixed
 
 
 def _keys(data: bytes, begin: Places, length: Places) -> tuple[Words, Words]:
@@ -257,7 +182,7 @@ def learn(found: Sequence[LookedUp], table: PieceTable, merger: Merges) -> None:
     long = [piece for f in found for piece in f.long_bytes]
     if not len(low) and not long:
         return
-    chosen, number = _distinct(low, high)
+    chosen, number = distinct(low, high)
     long_numbers = {piece: i for i, piece in enumerate(dict.fromkeys(long), start=len(chosen))}
     pieces = DistinctPieces(low.take(chosen), high.take(chosen), list(long_numbers))
     values = table.add(pieces, *merger.merge(pieces))
@@ -266,28 +191,3 @@ def learn(found: Sequence[LookedUp], table: PieceTable, merger: Merges) -> None:
     for f in found:
         f.values[f.short], short_values = np.split(short_values, [len(f.short)])
         f.values[f.long], long_values = np.split(long_values, [len(f.long)])
-
-
-def _distinct(low: Words, high: Words) -> tuple[Places, Places]:
-    """Return one place of each distinct key, and for every key the number of its like among them.
-
-    All keys write their place into the slot of their hash. Those that read back a place with their
-    own key are settled; the others, whose slot went to another key, try again among themselves.
-    """
-    n = len(low)
-    bits = max(n, 1).bit_length() + 1
-    slot = mixed(low, high) >> np.uint64(64 - bits)
-    scratch = np.empty(1 << bits, np.int64)
-    like = np.empty(n, np.int64)
-    todo = np.arange(n)
-    at = slot.view(np.int64)
-    while len(todo):
-        scratch[at] = todo
-        written = scratch.take(at)
-        same = (low.take(written) == low.take(todo)) & (high.take(written) == high.take(todo))
-        like[todo[same]] = written[same]
-        todo, at = todo[~same], at[~same]
-    chosen = np.flatnonzero(like == np.arange(n))
-    number = np.empty(n, np.int64)
-    number[chosen] = np.arange(len(chosen))
-    return chosen, number.take(like)

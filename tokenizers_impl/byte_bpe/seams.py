@@ -9,17 +9,8 @@ import numpy.typing as npt
 
 from tokbench.tokenizers_impl.byte_bpe.merger import Merger
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel
-from tokbench.tokenizers_impl.byte_bpe.pieces import (
-    MIX_1,
-    MIX_2,
-    Bools,
-    DistinctPieces,
-    IdArray,
-    PieceTable,
-    Places,
-    Words,
-    learn,
-)
+from tokbench.tokenizers_impl.byte_bpe.pieces import DistinctPieces, IdArray, PieceTable, learn
+from tokbench.tokenizers_impl.hash_table import Bools, HashFilter, Places, Words
 
 
 class PartMerger:
@@ -66,8 +57,8 @@ class _Seams:
 
     def __init__(self, model: BytePairModel) -> None:
         whole, partial = _reaching_across([model.entries[joined] for _, _, joined in model.merges])
-        self._whole = _HashSet(whole)
-        self._partial = _HashSet(partial)
+        self._whole = HashFilter(whole)
+        self._partial = HashFilter(partial)
         # Which last and first bytes an end and a beginning of `partial` have: a quick no for most.
         last, first = _last_byte(partial >> np.uint64(32)), (partial & np.uint64(0xFF))
         self._maybe_partial = np.zeros(1 << 16, np.bool_)
@@ -158,24 +149,3 @@ def _reaching_across(entries: Sequence[bytes]) -> tuple[Words, Words]:
     whole = ((first & 0xC0) != 0x80) & (taken == wanted)
     pairs = _pair(left, right)
     return np.unique(pairs[whole]), np.unique(pairs[~whole])
-
-
-class _HashSet:
-    """A set of words that may claim to hold one it does not, for one word in 64 or fewer."""
-
-    def __init__(self, words: Words) -> None:
-        bits = max(16, len(words).bit_length() + 6)
-        self._shift = np.uint64(64 - bits)
-        self._held = np.zeros(1 << bits, np.bool_)
-        self._held[self._slot(words)] = True
-
-    def _slot(self, words: Words) -> Places:
-        mixed = words * MIX_1
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= MIX_2
-        mixed >>= self._shift
-        return mixed.view(np.int64)
-
-    def may_hold(self, words: Words) -> Bools:
-        """Return False for words that are certainly not in the set."""
-        return self._held.take(self._slot(words))

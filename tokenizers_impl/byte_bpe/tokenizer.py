@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,9 +12,12 @@ from pydantic import Field, model_validator
 from tokbench.bench.errors import ConfigError, TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging, Tokenizer, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, EncodeBatch, _utf8, encode
+from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode
 from tokbench.tokenizers_impl.convert import numbered_by_bytes
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
+from tokbench.tokenizers_impl.utf8 import utf8
+
+EncodeBatch = Callable[[Sequence[str]], Sequence[Ids]]
 
 
 class ByteBPETokenizer:
@@ -69,7 +72,7 @@ class ByteBPETokenizer:
         pieces = map(self.model.pre_tokenization.split, texts)
         return ids, [
             numbered_by_bytes(
-                lengths[np.asarray(one, np.int64)], np.array([len(_utf8(p)) for p in parts], int)
+                lengths[np.asarray(one, np.int64)], np.array([len(utf8(p)) for p in parts], int)
             )
             for one, parts in zip(ids, pieces, strict=True)
         ]
@@ -87,10 +90,6 @@ class ByteBPETokenizer:
             return None if rank is None else (rank, model.merges[rank][2])
 
         return Merging(entries=entries, join=join)
-
-    def encode_with_special(self, text: str, allowed_special: Iterable[str]) -> list[int]:
-        """Return the ids of a text, with these special tokens matched where they are spelled."""
-        return encode(self.model, text, allowed_special=allowed_special)
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; bytes that are not UTF-8 become U+FFFD."""

@@ -102,7 +102,7 @@ def _replace(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
 
 
 def bpe_model(tokenizer: SentencePieceBPETokenizer) -> bytes:
-    """Return a SentencePiece ``.model`` with the same ids; raises as `unigram_model` does."""
+    """Return a SentencePiece ``.model`` with the same ids; raises as `to_model` does."""
     pieces = tokenizer.pieces
     # characters come after all merges; their own scores are never compared
     scores = [-float(tokenizer.ranks.get(p, len(tokenizer.ranks))) for p in pieces.texts]

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.tokenizers_impl.hash_table import HashTable
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -22,9 +24,6 @@ NO_CHARACTER = 0x110000
 CHARACTER_BITS = 21
 MAX_CELLS = 1 << 21
 """Places × lengths of pieces that are looked at together; bounds memory at about 30 MB."""
-
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 divided by the golden ratio: spreads keys that differ little (Knuth, vol. 3, 6.4)."""
 
 
 Cutting = tuple[list[int], float, float]
@@ -53,7 +52,8 @@ class BatchCutter:
         self._unknown_id = unknown_id
         self._unknown_score = unknown_score
         keys = self._number_states(list(ids), list(ids.values()), np.asarray(scores, np.float64))
-        self._fill_table(keys)
+        self._states = HashTable(capacity=len(keys))
+        self._states.add(np.arange(1, len(keys)), keys[1:].view(np.uint64))
 
     def cut(self, words: Sequence[str]) -> Iterator[tuple[str, Cutting]]:
         """Yield each word with its best cut, shorter ones first; among equal sums the leftmost
@@ -179,37 +179,8 @@ class BatchCutter:
         self._scores[state[pieces_in_order]] = scores[pieces_in_order]
         return np.concatenate(edges)
 
-    def _fill_table(self, keys: Ints) -> None:
-        """Put each edge into the next free slot from where its hash points."""
-        bits = max(4, int(len(keys) * 3 - 1).bit_length())
-        self._shift, self._mask = np.uint64(64 - bits), (1 << bits) - 1
-        self._keys = np.full(1 << bits, -1, np.int64)
-        self._states = np.zeros(1 << bits, np.int64)
-        waiting = np.arange(1, len(keys))
-        slots = self._slots(keys[waiting])
-        while len(waiting):
-            free = self._keys[slots] < 0
-            first = np.zeros(len(waiting), np.bool_)
-            candidates = np.flatnonzero(free)
-            first[candidates[np.unique(slots[candidates], return_index=True)[1]]] = True
-            self._keys[slots[first]] = keys[waiting[first]]
-            self._states[slots[first]] = waiting[first]
-            waiting, slots = waiting[~first], (slots[~first] + 1) & self._mask
-
     def _next(self, state: Ints, character: Ints) -> Ints:
         """Return the state after one more character, -1 where no piece begins that way."""
-        keys = state << CHARACTER_BITS | character
-        slots = self._slots(keys)
-        found = self._keys[slots]
-        result = np.where(found == keys, self._states[slots], -1)
-        open_ = np.flatnonzero((found != keys) & (found >= 0))
-        while len(open_):
-            slots[open_] = (slots[open_] + 1) & self._mask
-            found = self._keys[slots[open_]]
-            hit = found == keys[open_]
-            result[open_[hit]] = self._states[slots[open_[hit]]]
-            open_ = open_[~hit & (found >= 0)]
-        return result
-
-    def _slots(self, keys: Ints) -> Ints:
-        return ((keys.astype(np.uint64) * MULTIPLIER) >> self._shift).astype(np.int64)
+        edge = (state << CHARACTER_BITS | character).view(np.uint64)
+        states: Ints = self._states.find(edge)
+        return states

@@ -1,6 +1,6 @@
 """Unigram: a vocabulary with a probability for each piece; text is cut the most probable way.
 
-Which way that is, `unigram_cuts.best_cut` defines. Two more rules make the ids equal to those of
+Which way that is, `cuts.best_cut` defines. Two more rules make the ids equal to those of
 the `sentencepiece` library (0.2.3) with the same pieces: an unknown character costs ten more than
 the least probable piece, and neighbouring unknown characters are one token.
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,9 +35,7 @@ from tokbench.tokenizers_impl.unigram.cuts import (
     Cut,
     best_cut,
     followed,
-    n_best_cuts,
     rebase,
-    sampled_cut,
 )
 
 FORMAT = "tokbench.unigram.1"
@@ -134,24 +131,6 @@ class UnigramTokenizer(PieceTokenizer):
     def encode_marked_slowly(self, text: str) -> list[int]:
         """Return the same ids by `best_cut`, the definition."""
         cut = best_cut(text, self.scores, unknown_score=self.unknown_score)
-        return self.pieces.finished(text, self._raw_ids(text, cut))
-
-    def n_best(self, text: str, n: int) -> list[tuple[float, list[int]]]:
-        """Return the n most probable encodings of a text with their scores, best first."""
-        text = marked(text, self.pieces.options)
-        cuts = n_best_cuts(text, self.scores, unknown_score=self.unknown_score, n=n)
-        return [(s, self.pieces.finished(text, self._raw_ids(text, cut))) for s, cut in cuts]
-
-    def sample(self, text: str, *, temperature: float, draw: random.Random) -> list[int]:
-        """Return one encoding of a text, drawn as `sampled_cut` does."""
-        text = marked(text, self.pieces.options)
-        cut = sampled_cut(
-            text,
-            self.scores,
-            unknown_score=self.unknown_score,
-            temperature=temperature,
-            draw=draw,
-        )
         return self.pieces.finished(text, self._raw_ids(text, cut))
 
     def _rounded_sum(self, start: np.float32, raw: list[int]) -> np.float32:

@@ -1,6 +1,6 @@
 """Training Unigram: start with too many pieces, estimate their probabilities, drop the least useful.
 
-1. Seeds: all characters and the most frequent substrings (`unigram_seeds`).
+1. Seeds: all characters and the most frequent substrings (`seeds`).
 2. Expectation maximisation: how often is each piece expected over all cuts of all words, given
    the present probabilities; from the counts come new probabilities (Kudo 2018).
 3. Pruning: for each piece, how much likelihood is lost when its occurrences in the best cuts are

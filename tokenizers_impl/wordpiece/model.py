@@ -13,25 +13,19 @@ True
 
 `longest_match` and `split_words` are the algorithm. `encode_batch` gives the same ids through
 two caches, one for stretches of text between spaces and one for words; offsets come from the
-plain path. What it does not do: train (see `wordpiece_trainer`), or match special tokens in text.
+plain path. What it does not do: train (see `trainer`), or match special tokens in text.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
-
-from pydantic import Field
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Span, Vocabulary
-from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl import own_json
 from tokbench.tokenizers_impl.wordpiece.bert_characters import (
     BertOptions,
     CharacterMap,
@@ -42,7 +36,6 @@ from tokbench.tokenizers_impl.wordpiece.bert_characters import (
 PREFIX = "##"
 UNKNOWN = "[UNK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-FORMAT = "tokbench.wordpiece.1"
 
 Match = tuple[int, int]
 """An entry's id and where it ends in the word."""
@@ -326,139 +319,3 @@ def _indexed(tokens: tuple[str, ...]) -> dict[str, int]:
 
 def _content(token: str) -> str:
     return token.removeprefix(PREFIX) if len(token) > len(PREFIX) else token
-
-
-class WordPiece(TokenizerPlugin):
-    """tokbench's own WordPiece, from BERT's ``vocab.txt`` or tokbench's JSON."""
-
-    file: str = Field(
-        description="BERT's `vocab.txt`, or tokbench's own JSON, which holds all other options."
-    )
-    lowercase: bool | None = Field(
-        None, description="Lower-case the text; required for `vocab.txt`."
-    )
-    strip_accents: bool | None = Field(
-        None, description="Remove accents; by default as `lowercase`."
-    )
-    handle_chinese_chars: bool = Field(True, description="Surround Chinese characters with spaces.")
-    clean_text: bool = Field(True, description="Remove control characters.")
-    max_characters_per_word: int = Field(100, description="Longer words are unknown.")
-
-    def load(self, context: LoadContext) -> WordPieceTokenizer:
-        """Read the file; raise `TokenizerError` with what to do when it cannot be used."""
-        path = context.resolve(self.file)
-        text = own_json.read_text(path)
-        if path.suffix == ".json":
-            return from_json(text, path)
-        if self.lowercase is None:
-            raise TokenizerError(
-                f"{path.name} does not say whether its words are lower-cased: "
-                "set `lowercase: true` (as BERT uncased) or `lowercase: false`"
-            )
-        return WordPieceTokenizer(
-            read_vocab_txt(text),
-            options=BertOptions(
-                lowercase=self.lowercase,
-                strip_accents=self.strip_accents,
-                handle_chinese_chars=self.handle_chinese_chars,
-                clean_text=self.clean_text,
-            ),
-            max_characters_per_word=self.max_characters_per_word,
-        )
-
-
-def read_vocab_txt(text: str) -> list[str]:
-    """Return the entries of a ``vocab.txt``: one a line, the line number being the id.
-
-    >>> read_vocab_txt("[UNK]\\na\\n##b\\n")
-    ['[UNK]', 'a', '##b']
-    """
-    lines = text.split("\n")  # not splitlines(): entries may hold U+2028 or U+0085
-    return lines[:-1] if lines[-1] == "" else lines
-
-
-def to_json(tokenizer: WordPieceTokenizer) -> str:
-    """Write tokbench's own format: every option by name and the entries in the order of their ids.
-
-    >>> tokenizer = WordPieceTokenizer(["[UNK]", "a"], options=BertOptions(lowercase=False))
-    >>> print(to_json(tokenizer).replace("\\n", " "))  # doctest: +NORMALIZE_WHITESPACE
-    { "format": "tokbench.wordpiece.1", "lowercase": false, "strip_accents": false,
-      "handle_chinese_chars": true, "clean_text": true, "max_characters_per_word": 100,
-      "special_tokens": [ "[UNK]" ], "vocabulary": [ "[UNK]", "a" ] }
-    """
-    options = tokenizer.options
-    content = {
-        "format": FORMAT,
-        "lowercase": options.lowercase,
-        "strip_accents": options.strips_accents,
-        "handle_chinese_chars": options.handle_chinese_chars,
-        "clean_text": options.clean_text,
-        "max_characters_per_word": tokenizer.max_characters_per_word,
-        "special_tokens": tokenizer.special_tokens,
-        "vocabulary": tokenizer.tokens,
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def to_vocab_txt(tokenizer: WordPieceTokenizer) -> str:
-    """Write BERT's format: one entry a line, without a word about normalization."""
-    return "".join(token + "\n" for token in tokenizer.tokens)
-
-
-def to_tokenizer_json(tokenizer: WordPieceTokenizer) -> str:
-    """Write the format of the `tokenizers` library, which gives the same ids from it."""
-    options = tokenizer.options
-    content = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {
-                "id": tokenizer.ids[token],
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for token in tokenizer.special_tokens
-        ],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": options.clean_text,
-            "handle_chinese_chars": options.handle_chinese_chars,
-            "strip_accents": options.strips_accents,
-            "lowercase": options.lowercase,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": None,
-        "decoder": {"type": "WordPiece", "prefix": PREFIX, "cleanup": True},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": UNKNOWN,
-            "continuing_subword_prefix": PREFIX,
-            "max_input_chars_per_word": tokenizer.max_characters_per_word,
-            "vocab": tokenizer.ids,
-        },
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def from_json(text: str, path: Path) -> WordPieceTokenizer:
-    """Read what `to_json` wrote; `path` is for the message when it is something else."""
-    content = own_json.parse(text, path, FORMAT)
-    try:
-        return WordPieceTokenizer(
-            content["vocabulary"],
-            options=BertOptions(
-                lowercase=content["lowercase"],
-                strip_accents=content["strip_accents"],
-                handle_chinese_chars=content["handle_chinese_chars"],
-                clean_text=content["clean_text"],
-            ),
-            special_tokens=content["special_tokens"],
-            max_characters_per_word=content["max_characters_per_word"],
-        )
-    except KeyError as exc:
-        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

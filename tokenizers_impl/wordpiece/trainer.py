@@ -19,14 +19,12 @@ from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
 from tokbench.tokenizers_impl.joins import Rule, Spelling, learned_joins, told
 from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
 from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, count_words
+from tokbench.tokenizers_impl.wordpiece.files import to_json, to_tokenizer_json, to_vocab_txt
 from tokbench.tokenizers_impl.wordpiece.model import (
     PREFIX,
     SPECIAL_TOKENS,
     UNKNOWN,
     WordPieceTokenizer,
-    to_json,
-    to_tokenizer_json,
-    to_vocab_txt,
 )
 
 
