@@ -66,6 +66,10 @@ def explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) ->
         return config
     if "Couldn't cast" in text:
         return _cast_problem(text, name, entry)
+    if "Compression type zstd not supported" in text:
+        return f"{name} needs a package that is missing: `pip install zstandard`, or {_FILES}"
+    if _is_local(entry, folder) and (damaged := _damaged(exc)):
+        return f"{name} cannot be read: {damaged}; correct the file, or {_FILES}"
     if (refused := why_refused(exc, entry.revision)) is not None:
         return f"{name} {refused}"
     if (none := _no_files(text, name)) is not None:
@@ -73,6 +77,22 @@ def explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) ->
     if "bool' is not iterable" in text:
         return f"the card (README.md) of {name} names a config without quotes, such as no; {_QUOTE}"
     return f"{name} cannot be read: {type(exc).__name__}: {exc}"
+
+
+_FILES = "use `source: files`, which reads it without `datasets` and names the line"
+
+
+def _is_local(entry: HuggingFaceCorpus, folder: Path) -> bool:
+    return entry.path in BUILDERS or local_folder(entry, folder) is not None
+
+
+def _damaged(exc: Exception) -> str | None:
+    """Return what Arrow or a parser says of a local file, where one of them failed."""
+    found = [one for one in chain(exc) if type(one).__name__ in _PARSERS]
+    return f"{type(found[-1]).__name__}: {found[-1]}" if found else None
+
+
+_PARSERS = ("ArrowInvalid", "ParserError", "JSONDecodeError", "UnicodeDecodeError")
 
 
 def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None:

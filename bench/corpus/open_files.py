@@ -27,6 +27,9 @@ MARK = "\ufeff"
 
 HEAD_BYTES = 4096
 
+SUSPICIOUS_RATIO = 50
+"""Unpacked ÷ packed bytes so far from which the whole file is unpacked before rows are read."""
+
 _BLOCK = 2**20
 _PACKED = {
     b"\x1f\x8b": "gzip (.gz)",
@@ -48,15 +51,30 @@ def opened(file: SourceFile, budget: Budget, *, markup: bool) -> Iterator[IO[byt
     """
     with unpacking(file), ExitStack() as stack:
         raw = stack.enter_context(file.path.open("rb"))
-        refuse_pointer(raw.read(HEAD_BYTES), file.part)
+        head, plain = raw.read(HEAD_BYTES), file.packing is None
+        refuse_pointer(head, file.part)
+        if not plain and is_html(head):
+            raise _html(file.part)
         size = raw.seek(0, io.SEEK_END)
+        if not plain:
+            _refuse_bomb(file, size, budget)
         raw.seek(0)
-        plain = file.packing is None
         inner = raw if plain else stack.enter_context(_unpacked(raw, file))
         counted = _Counted(inner, budget, file.part, size, packed=not plain)
         stream = stack.enter_context(io.BufferedReader(counted, _BLOCK))
         refuse_impostor(stream.peek(HEAD_BYTES)[:HEAD_BYTES], file.part, markup=markup)
         yield cast(IO[bytes], stream)
+
+
+def _refuse_bomb(file: SourceFile, size: int, budget: Budget) -> None:
+    """Unpack ahead where a file begins suspiciously: its rows would take much longer to read."""
+    done = 0
+    with file.path.open("rb") as raw, _unpacked(raw, file) as inner:
+        while block := inner.read(_BLOCK):
+            done += len(block)
+            budget.unpack(done, size, file.part)
+            if done < raw.tell() * SUSPICIOUS_RATIO:
+                return
 
 
 @contextmanager
@@ -155,22 +173,31 @@ def refuse_pointer(head: bytes, part: str) -> None:
 
 def refuse_impostor(head: bytes, part: str, *, markup: bool) -> None:
     """Raise `CorpusError` where the first bytes of what should be text are something else."""
-    refuse_pointer(head, part)
     for start, name in _PACKED.items():
         if head.startswith(start):
             raise CorpusError(f"{part} is packed with {name}; give it that suffix, or unpack it")
     for start, name in _OTHER.items():
         if head.startswith(start):
             raise CorpusError(f"{part} is {name}")
+    refuse_other_text(head, part, markup=markup)
+
+
+def refuse_other_text(head: bytes, part: str, *, markup: bool) -> None:
+    """Raise `CorpusError` for a pointer, an HTML page, and UTF-16 without a mark."""
+    refuse_pointer(head, part)
     if not markup and is_html(head):
-        raise CorpusError(
-            f"{part} is an HTML page; download the file itself, or extract its text; to measure "
-            "markup use `kind: code`"
-        )
+        raise _html(part)
     if _is_wide(head):
         raise CorpusError(
             f"{part} looks like UTF-16 or UTF-32 without a byte order mark; convert it to UTF-8"
         )
+
+
+def _html(part: str) -> CorpusError:
+    return CorpusError(
+        f"{part} is an HTML page; download the file itself, or extract its text; to measure markup "
+        "use `kind: code`"
+    )
 
 
 def is_html(head: bytes) -> bool:
@@ -187,7 +214,7 @@ def _is_wide(head: bytes) -> bool:
     if len(head) < 4 or head.startswith((b"\xff\xfe", b"\xfe\xff")):  # a mark has its own message
         return False
     controls = [byte < 0x20 for byte in head]
-    shares = sorted(sum(half) / len(half) for half in (controls[::2], controls[1::2]))
-    rare = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head) / len(head)
-    nul = head.count(0) / len(head)
-    return (shares[1] >= 0.5 and shares[0] <= 0.2 and rare >= 0.02) or (0.6 <= nul < 1)
+    less, more = sorted(sum(half) / len(half) for half in (controls[::2], controls[1::2]))
+    if sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head) < 0.02 * len(head):
+        return False  # a table of single characters
+    return more >= 0.75 or (more >= 0.5 and less <= 0.2) or head.count(0) >= 0.6 * len(head)

@@ -345,11 +345,11 @@ def _read_csv(file: SourceFile, job: _Job) -> Iterator[Row]:
         several, before = line > before + 1, line
         if job.taken(dict(zip(header, row, strict=False))):
             text, id_, cluster = (_cell(row, place) for place in places)
-            remark = _JOINED_LINES if several else None
+            remark = JOINED_LINES if several else None
             yield Row(file.part, number, text, id_, cluster, line=line, remark=remark)
 
 
-_JOINED_LINES = "have line ends inside a quoted cell (see `quote`)"
+JOINED_LINES = "rows with line ends inside a quoted cell (see `quote`)"
 
 
 def _csv_rows(

@@ -19,7 +19,8 @@ from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
 from tokbench.bench.corpus.find_files import expand
 from tokbench.bench.corpus.hub_words import BUILDERS, in_words, local_folder
-from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_pointer
+from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_other_text, refuse_pointer
+from tokbench.bench.corpus.read_files import JOINED_LINES
 from tokbench.bench.corpus.rows import Filter, Reading, Row, columns_of, no_column
 from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
 from tokbench.bench.errors import CorpusError
@@ -35,10 +36,10 @@ def read(
 
     `scratch` is a folder for what `datasets` makes of local files.
     """
-    _refuse_pointers(known_paths(entry, key, folder))
     with in_words(entry, key, folder):
         builder = _builder(entry, key, folder, scratch / "datasets")
         splits = _splits(entry, builder)
+        _refuse_impostors(builder, splits, entry)
         streams = {split: _stream(builder, split, entry) for split in splits}
     taken = Filter(entry)
     return Reading(
@@ -76,10 +77,21 @@ def known_files(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[KnownF
     return [known_file(path, name) for path, name in known_paths(entry, key, folder)]
 
 
-def _refuse_pointers(files: Sequence[tuple[Path, str]]) -> None:
-    for path, name in files:
+def _refuse_impostors(builder: Any, splits: Sequence[str], entry: HuggingFaceCorpus) -> None:
+    text = builder.__class__.__name__ in ("Text", "Csv", "Json")
+    for path in map(Path, _files_of(builder, splits)):
+        if not path.is_file():  # on the Hub, or a member of an archive
+            continue
         with path.open("rb") as file:
-            refuse_pointer(file.read(HEAD_BYTES), name)
+            head = file.read(HEAD_BYTES)
+        refuse_pointer(head, path.name)
+        if text:
+            refuse_other_text(head, path.name, markup=entry.kind == "code")
+
+
+def _files_of(builder: Any, splits: Sequence[str]) -> list[str]:
+    files = builder.config.data_files or {}
+    return [str(one) for split in splits for one in files.get(split, ())]
 
 
 def _builder(entry: HuggingFaceCorpus, key: str, folder: Path, scratch: Path) -> Any:
@@ -166,7 +178,10 @@ def _stream(builder: Any, split: str, entry: HuggingFaceCorpus) -> Any:
         stream = builder.as_dataset(split=split)
     known = stream.column_names
     if known is not None:  # a stream of JSON or CSV knows its columns only once it is read
-        stream = stream.select_columns(_heads(entry, known, split))
+        wanted = _heads(entry, known, split)
+        if builder.__class__.__name__ == "Csv":
+            _check_columns(entry, known, split, csv=True)
+        stream = stream.select_columns(wanted)
     return stream.with_format("arrow")
 
 
@@ -178,10 +193,16 @@ def _heads(entry: HuggingFaceCorpus, known: list[str], split: str) -> list[str]:
     return found
 
 
-def _check_columns(entry: HuggingFaceCorpus, known: list[str], split: str) -> None:
+def _check_columns(
+    entry: HuggingFaceCorpus, known: list[str], split: str, *, csv: bool = False
+) -> None:
     for column in columns_of(entry):
         if column not in known:
             raise no_column(column, known, f"split {split!r} of {entry.path!r}")
+        if csv and f"{column}.1" in known:  # so the loader calls a second column of that name
+            raise CorpusError(
+                f"split {split!r} of {entry.path!r} has two columns {column!r}; rename one"
+            )
 
 
 def _rows(
@@ -193,11 +214,13 @@ def _rows(
     budget: Budget,
 ) -> Iterator[Row]:
     for split, stream in streams.items():
-        number, as_read = 0, _READ_AS.get(str(stream.info.builder_name), _as_it_is)
+        number, loader = 0, str(stream.info.builder_name)
+        as_read = _READ_AS.get(loader, _as_it_is)
         with in_words(entry, key, folder):
             for table in stream.iter(batch_size=1000):
                 budget.spend(table.nbytes, f"split {split!r} of {entry.path!r}")
-                _check_columns(entry, column_names(table.schema), split)
+                names = column_names(table.schema)
+                _check_columns(entry, names, split, csv=loader == "csv")
                 about = _schema_of(stream, table)
                 for row in table_rows(table, entry, split, number, taken, about):
                     yield as_read(row)
@@ -214,8 +237,11 @@ def _as_it_is(row: Row) -> Row:
     return row
 
 
-def _empty_is_missing(row: Row) -> Row:
-    return row._replace(text=None) if row.text == "" else row
+def _from_csv(row: Row) -> Row:
+    if row.text == "":
+        return row._replace(text=None)
+    joined = isinstance(row.text, str) and "\n" in row.text
+    return row._replace(remark=JOINED_LINES) if joined else row
 
 
 def _without_mark(row: Row) -> Row:
@@ -223,16 +249,14 @@ def _without_mark(row: Row) -> Row:
     return row._replace(text=row.text.removeprefix(MARK)) if isinstance(row.text, str) else row
 
 
-_READ_AS = {"csv": _empty_is_missing, "text": _without_mark}
+_READ_AS = {"csv": _from_csv, "text": _without_mark}
 """What becomes of a row, by the loader of `datasets` that read it."""
 
 
 def _sources(
     entry: HuggingFaceCorpus, key: str, folder: Path, builder: Any, splits: Sequence[str]
 ) -> tuple[dict[str, Any], ...]:
-    files = [
-        str(one) for split in splits for one in (builder.config.data_files or {}).get(split, ())
-    ]
+    files = _files_of(builder, splits)
     local = local_folder(entry, folder)
     if local is not None:
         shown = ((Path(one), f"{entry.path.rstrip('/')}/{_relative(one, local)}") for one in files)

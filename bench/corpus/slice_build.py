@@ -451,7 +451,7 @@ def _notes(reading: Reading, tally: Tally, taken: _Taken) -> Iterator[str]:
             f"{taken.bytes + taken.stripped:,} bytes of the rows taken"
         )
     for remark, n in sorted(tally.remarks.items()):
-        yield f"{plural(n, 'row')} {remark}"
+        yield f"{remark}: {n:,}"
     if taken.nul_documents:
         yield (
             f"{plural(taken.nul_documents, 'document')} with "
