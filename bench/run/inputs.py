@@ -12,6 +12,7 @@ from typing import Any
 
 from tokbench.bench.config.corpora import AnyCorpus, Corpus
 from tokbench.bench.config.schema import Config, TrainEntry
+from tokbench.bench.corpus.alignment import why_doubtful, with_alignment
 from tokbench.bench.corpus.slices import Slice, check_parallel
 from tokbench.bench.corpus.slices import stored as stored_slice
 from tokbench.bench.count.tally import CellKey
@@ -79,6 +80,9 @@ class Prepared:
             yield Finding(
                 kind="refusal", suite="run", reason="not_aligned", corpus=corpus, message=reason
             )
+        for place, one in self.slices.items():
+            if (doubt := why_doubtful(one.meta)) is not None:
+                yield Finding(kind="warning", suite="run", **place._asdict(), message=doubt)
 
 
 def prepare(context: RunContext) -> Prepared:
@@ -157,10 +161,13 @@ def _align(
     if not entry.parallel or not slices:
         return
     try:
-        slices |= check_parallel(list(slices.values()))
+        slices |= with_alignment(check_parallel(list(slices.values())))
     except Refusal as exc:
         context.progress.step(f"no premium on {name}: {exc}")
         found.refusals[name] = str(exc)
+    for language, one in slices.items():
+        if (doubt := why_doubtful(one.meta)) is not None:
+            context.progress.step(f"corpus {name}, {language}: {doubt}")
 
 
 @dataclass(frozen=True)

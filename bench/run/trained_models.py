@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from tokbench.bench import plugins
-from tokbench.bench.cache import cache_folder
+from tokbench.bench.cache import cache_folder, private_folder
 from tokbench.bench.config.schema import TrainEntry
 from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.environment import library_versions
@@ -71,7 +70,7 @@ def obtain(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained:
 def stored(key: str, entry: TrainEntry, slices: Sequence[Slice]) -> Trained | None:
     """Return the model of a `train:` block if it is in the cache and undamaged."""
     wanted = _identify(entry, slices)
-    facts = _stored(wanted.folder)
+    facts = _stored(wanted)
     return None if facts is None else _trained(key, wanted, facts)
 
 
@@ -131,12 +130,19 @@ def _identify(entry: TrainEntry, slices: Sequence[Slice]) -> _Wanted:
     return _Wanted(entry=entry, trainer=trainer, identity=identity, folder=folder)
 
 
-def _stored(folder: Path) -> dict[str, Any] | None:
+def _stored(wanted: _Wanted) -> dict[str, Any] | None:
+    """Return what is stored of a model, None where it is missing, damaged or of something else."""
     try:
-        facts: dict[str, Any] = json.loads((folder / "trained.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        facts = json.loads((wanted.folder / "trained.json").read_text(encoding="utf-8"))
+        whole = isinstance(facts, dict) and facts.pop("sha256", None) == _seal(facts)
+        return facts if whole and facts.get("files") == _file_hashes(wanted.folder) else None
+    except (OSError, ValueError, RecursionError):
         return None
-    return facts if facts.get("files") == _file_hashes(folder) else None
+
+
+def _seal(facts: Mapping[str, Any]) -> str:
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _file_hashes(folder: Path) -> dict[str, str]:
@@ -150,30 +156,33 @@ def _file_hashes(folder: Path) -> dict[str, str]:
 @contextmanager
 def _kept(names: str, targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
     """Give a folder to write each model in; they become the targets only if all goes well."""
-    folders = {at: at.with_name(f".{at.name}.{os.getpid()}") for at in targets}
     try:
-        for temporary in folders.values():
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
-        yield folders
-        for target, temporary in folders.items():
-            shutil.rmtree(target, ignore_errors=True)
-            temporary.rename(target)
+        with ExitStack() as stack:
+            folders = {}
+            for target in targets:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                place = stack.enter_context(private_folder(target.parent, "training"))
+                folders[target] = place / target.name
+                folders[target].mkdir()
+            yield folders
+            for target, temporary in folders.items():
+                shutil.rmtree(target, ignore_errors=True)
+                temporary.rename(target)
     except OSError as exc:
         where = cache_folder("models")
         raise TrainingError(f"tokenizer {names}: cannot store the model in {where}: {exc}") from exc
-    finally:
-        for temporary in folders.values():
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_facts(model: TrainedModel, wanted: _Wanted, folder: Path) -> dict[str, Any]:
     facts = {**asdict(model), **{k: wanted.identity[k] for k in ("trainer", "options")}}
     facts["notes"] = list(model.notes)
     facts["files"] = _file_hashes(folder)
-    text = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
+    facts = json.loads(json.dumps(facts))  # as they will be found in the cache
+    sealed = {**facts, "sha256": _seal(facts)}
+    text = json.dumps(sealed, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / "trained.json").write_text(text, encoding="utf-8")
     found: dict[str, Any] = json.loads(text)  # in the order of a model found in the cache
+    del found["sha256"]
     return found
 
 

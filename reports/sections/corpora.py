@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from tokbench.bench.markup import count, escape, number, percent
+from tokbench.bench.markup import count, escape, number, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
 from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
@@ -29,6 +30,7 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
     yield from _other_ratios(view, corpus, names)
     yield from _per_character(view, corpus, names)
     yield from _premiums(view, corpus, names)
+    yield from _lengths(view, corpus)
     yield from _words(view, corpus, names)
 
 
@@ -55,7 +57,10 @@ def _about(view: View, corpus: str) -> str:
     if pivot and view.refusal(corpus):
         aligned = f", declared parallel with pivot {escape(pivot)}, but its ids differ (see below)"
     else:
-        aligned = f", parallel by id with pivot {escape(pivot)}" if pivot else ", not parallel"
+        matched = escape(metas[languages[0]].get("matched_by", "id"))
+        aligned = (
+            f", parallel by {matched} with pivot {escape(pivot)}" if pivot else ", not parallel"
+        )
     skipped = sum(sum(meta["rows_skipped"].values()) for meta in metas.values())
     lost = f" {skipped:,} rows were skipped (see below)." if skipped else ""
     many = "language" if len(languages) == 1 else "languages"
@@ -63,7 +68,28 @@ def _about(view: View, corpus: str) -> str:
     return (
         f"{len(languages)} {many}, {view.documents(corpus)} each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
         f"A document is one {escape(unit)}; rows: {escape(metas[languages[0]]['rows_asked'])}.{lost}"
+        f"{_read_from(metas.values())}"
     )
+
+
+def _read_from(metas: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many files were read, where they were files."""
+    files = {source["path"] for meta in metas for source in meta["sources"] if "path" in source}
+    return f" Read from {plural(len(files), 'file')}." if files else ""
+
+
+def _lengths(view: View, corpus: str) -> Iterator[str]:
+    """Show how lengths go with the pivot's, where text is parallel."""
+    rows = []
+    for language, meta in view.corpora[corpus].items():
+        if (facts := meta.get("alignment")) is not None:
+            ratios = (facts[f"ratio_{name}"] for name in ("10", "median", "90"))
+            correlations = (facts["length_correlation"], facts["lowest_in_a_part"])
+            rows.append([escape(language), *(number(one) for one in (*ratios, *correlations))])
+    if rows:
+        header = ["language", "ratio, 10 %", "median", "90 %", "rank correlation", "lowest part"]
+        about = "Characters of each document ÷ those of the pivot's, and how lengths go together"
+        yield folded(about, table(header, rows))
 
 
 def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> str:
