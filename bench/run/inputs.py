@@ -82,7 +82,13 @@ class Prepared:
             )
         for place, one in self.slices.items():
             if (doubt := why_doubtful(one.meta)) is not None:
-                yield Finding(kind="warning", suite="run", **place._asdict(), message=doubt)
+                yield Finding(
+                    kind="warning",
+                    suite="run",
+                    reason="lengths_disagree",
+                    **place._asdict(),
+                    message=doubt,
+                )
 
 
 def prepare(context: RunContext) -> Prepared:

@@ -80,6 +80,9 @@ def _read_from(metas: Iterable[Mapping[str, Any]]) -> str:
 
 def _lengths(view: View, corpus: str) -> Iterator[str]:
     """Show how lengths go with the pivot's, where text is parallel."""
+    for finding in view.findings:
+        if finding["reason"] == "lengths_disagree" and finding["corpus"] == corpus:
+            yield f"**Perhaps not parallel: {escape(finding['language'])}.** {escape(finding['message'])}."
     rows = []
     for language, meta in view.corpora[corpus].items():
         if (facts := meta.get("alignment")) is not None:
