@@ -65,7 +65,7 @@ def _silence(number: int) -> None:
     os.close(nowhere)
 
 
-class Progress:
+class ConsoleProgress:
     """Tells on stderr how a run goes: a bar on a terminal, one line a cell elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:

@@ -57,7 +57,7 @@ def ticks(low: float, high: float, n: int = 6) -> list[float]:
     return [round(float(k * step), 10) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-class Interval(NamedTuple):
+class Whisker(NamedTuple):
     """A value and its ends; both ends are None where there is no interval."""
 
     value: float
@@ -66,7 +66,7 @@ class Interval(NamedTuple):
 
 
 def dots(
-    values: Mapping[tuple[int, int], Interval],
+    values: Mapping[tuple[int, int], Whisker],
     languages: Sequence[tuple[int, str]],
     *,
     label: str,
@@ -97,7 +97,7 @@ def dots(
 
 
 def _line(
-    at: int, place: int, name: str, marks: Sequence[tuple[int, Interval]], scale: Scale
+    at: int, place: int, name: str, marks: Sequence[tuple[int, Whisker]], scale: Scale
 ) -> Markup:
     """Draw one language; its group is moved as a whole when lines are sorted or left out."""
     return svg.group(
@@ -110,7 +110,7 @@ def _line(
     )
 
 
-def _dot(t: int, language: int, v: Interval, scale: Scale) -> Markup:
+def _dot(t: int, language: int, v: Whisker, scale: Scale) -> Markup:
     bar = []
     if v.low is not None and v.high is not None:
         left, right = scale.at(v.low), scale.at(v.high)
@@ -129,7 +129,7 @@ def _axis(scale: Scale, height: float, name: str = "") -> Iterator[Markup]:
         yield svg.text(scale.end, 12, name, text_anchor="end", class_="tick")
 
 
-class Point(NamedTuple):
+class ChartPoint(NamedTuple):
     """A tokenizer in a chart of two measures."""
 
     t: int
@@ -154,7 +154,12 @@ def front(points: Sequence[tuple[float, float]], *, larger_x: bool) -> list[bool
 
 
 def scatter(
-    points: Sequence[Point], *, x_name: str, y_name: str, log_x: bool = False, width: float = 440
+    points: Sequence[ChartPoint],
+    *,
+    x_name: str,
+    y_name: str,
+    log_x: bool = False,
+    width: float = 440,
 ) -> Markup:
     """Draw tokenizers by two measures; those on the front of best trade-offs are filled."""
     height, pad = 300.0, 44.0
@@ -209,7 +214,7 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _point(p: Point, x: float, y: float) -> Markup:
+def _point(p: ChartPoint, x: float, y: float) -> Markup:
     return svg.group(
         [
             svg.element("circle", cx=x, cy=y, r=4.5),

@@ -67,7 +67,7 @@ class Cost(ReportPlugin):
         return "\n\n".join(parts) + "\n"
 
 
-class _Counts(NamedTuple):
+class _LanguageCounts(NamedTuple):
     """The stored counts of one language: tokens of each document, characters of all."""
 
     tokens: np.ndarray[Any, Any]
@@ -75,7 +75,7 @@ class _Counts(NamedTuple):
     partial: bool
 
 
-def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, _Counts]:
+def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, _LanguageCounts]:
     cells = {
         cell["language"]: cell
         for cell in view.run["cells"]
@@ -87,7 +87,7 @@ def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, _Counts]:
     languages = np.array(table["language"].to_pylist())
     tokens, characters = table["tokens"].to_numpy(), table["characters"].to_numpy()
     return {
-        language: _Counts(
+        language: _LanguageCounts(
             tokens=tokens[languages == language],
             characters=int(characters[languages == language].sum()),
             partial=cell["status"] == "partial",
@@ -102,7 +102,7 @@ def _line(
     model: ModelCost,
     corpus: str,
     language: str,
-    counts: _Counts,
+    counts: _LanguageCounts,
 ) -> Line:
     total, tokens = int(counts.tokens.sum()), counts.tokens
     lost = view.value("lost_byte_share", model.tokenizer, corpus, language)

@@ -26,7 +26,7 @@ ONE_BATCH: dict[str, Any] = {
 """The speed that a summary shows: all documents in one call, seen before."""
 
 
-class Place(NamedTuple):
+class RowKey(NamedTuple):
     """Where a value belongs."""
 
     metric: str
@@ -60,10 +60,10 @@ class View:
         return _rows(self.results.throughput)
 
     @cached_property
-    def _index(self) -> dict[Place, list[Row]]:
-        index: dict[Place, list[Row]] = {}
+    def _index(self) -> dict[RowKey, list[Row]]:
+        index: dict[RowKey, list[Row]] = {}
         for row in self.rows:
-            place = Place(row["metric"], row["tokenizer"], row["corpus"], row["language"])
+            place = RowKey(row["metric"], row["tokenizer"], row["corpus"], row["language"])
             index.setdefault(place, []).append(row)
         return index
 
@@ -138,7 +138,7 @@ class View:
         **params: Any,
     ) -> Row | None:
         """Return the one row at a place whose params hold the given ones (none: has no cause)."""
-        for row in self._index.get(Place(metric, tokenizer, corpus, language), []):
+        for row in self._index.get(RowKey(metric, tokenizer, corpus, language), []):
             if all(row["params"].get(name) == value for name, value in params.items()) and (
                 params or "cause" not in row["params"]
             ):
@@ -149,7 +149,7 @@ class View:
         self, metric: str, tokenizer: str | None, corpus: str | None, language: str | None = None
     ) -> list[Row]:
         """Return all rows at a place, whatever their params."""
-        return self._index.get(Place(metric, tokenizer, corpus, language), [])
+        return self._index.get(RowKey(metric, tokenizer, corpus, language), [])
 
     def value(
         self,

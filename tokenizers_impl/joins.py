@@ -54,7 +54,7 @@ CHARACTERS = Spelling(symbols=list, joined=_concatenated)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Join:
+class LearnedJoin:
     """One step of training."""
 
     left: str
@@ -67,7 +67,7 @@ class Join:
 
 def recounted_joins(
     words: Mapping[str, int], *, rule: Rule, min_frequency: int, spelling: Spelling = CHARACTERS
-) -> Iterator[Join]:
+) -> Iterator[LearnedJoin]:
     """Yield joins, counting everything again for each: the definition, slow.
 
     >>> words = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
@@ -87,7 +87,7 @@ def recounted_joins(
             for pair in pairwise(split[word]):
                 pairs[pair] += count
         joins = [
-            Join(
+            LearnedJoin(
                 left=a,
                 right=b,
                 token=spelling.joined(a, b),
@@ -114,19 +114,19 @@ def learned_joins(
     min_frequency: int,
     spelling: Spelling = CHARACTERS,
     longest: int | None = None,
-) -> Iterator[Join]:
+) -> Iterator[LearnedJoin]:
     """Yield the same joins as `recounted_joins`, keeping the counts up to date.
 
     Each join costs the words it touches, and one pass over the pairs that are frequent enough.
     Symbols of more than `longest` characters are not made.
     """
-    counts = _Counts(words, spelling, _PairTable(rule, max(1, min_frequency)), longest)
+    counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)), longest)
     while (join := counts.best()) is not None:
         yield join
         counts.join(join)
 
 
-def told(joins: Iterable[Join], trace: Trace | None) -> Iterator[Join]:
+def told(joins: Iterable[LearnedJoin], trace: Trace | None) -> Iterator[LearnedJoin]:
     """Pass joins on, and tell each as it is taken."""
     for rank, join in enumerate(joins):
         if trace is not None:
@@ -135,18 +135,18 @@ def told(joins: Iterable[Join], trace: Trace | None) -> Iterator[Join]:
         yield join
 
 
-def _order(join: Join) -> tuple[float, int, str, str]:
+def _order(join: LearnedJoin) -> tuple[float, int, str, str]:
     return -join.score, -join.count, join.left, join.right
 
 
-class _Counts:
+class _PairCounts:
     """Words as lists of symbols, and how often each symbol and pair occurs, kept up to date."""
 
     def __init__(
         self,
         words: Mapping[str, int],
         spelling: Spelling,
-        table: _PairTable,
+        table: _FrequentPairs,
         longest: int | None,
     ) -> None:
         self.spelling = spelling
@@ -168,7 +168,7 @@ class _Counts:
         for pair in self.pair_counts:
             self._update(pair)
 
-    def best(self) -> Join | None:
+    def best(self) -> LearnedJoin | None:
         """Return the join that comes next, or None when no pair is frequent enough."""
         symbols = self.symbols
         # min() over plain tuples: late in training thousands of pairs share the best score
@@ -182,9 +182,11 @@ class _Counts:
         if not negative_count:
             return None
         token = self.spelling.joined(left, right)
-        return Join(left=left, right=right, token=token, count=int(-negative_count), score=score)
+        return LearnedJoin(
+            left=left, right=right, token=token, count=int(-negative_count), score=score
+        )
 
-    def join(self, join: Join) -> None:
+    def join(self, join: LearnedJoin) -> None:
         """Carry out a join in all words that hold the pair."""
         pair = self.index[join.left], self.index[join.right]
         new = self._symbol(join.token)
@@ -255,7 +257,7 @@ def _replaced(word: list[S], pair: tuple[S, S], new: S) -> list[S]:
     return out
 
 
-class _PairTable:
+class _FrequentPairs:
     """The pairs that are frequent enough, as arrays: their halves, their counts, their scores."""
 
     def __init__(self, rule: Rule, min_frequency: int) -> None:

@@ -118,7 +118,7 @@ def speed(
     tokenizers' libraries and no tokbench. Exit codes: 0 not slower; 1 slower, and again in fresh
     processes; 3 not comparable; nobody can tell: as you choose.
     """
-    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.speed import comparison as timing
     from tokbench.bench.speed import text
     from tokbench.bench.workers.executors import executor, interruptible
@@ -131,7 +131,7 @@ def speed(
     if inconclusive is not None:
         overrides = (*overrides, f"gate.speed.inconclusive={inconclusive}")
     loaded = load(base, overrides)
-    with interruptible(), Progress() as progress, executor(1, progress) as workers:
+    with interruptible(), ConsoleProgress() as progress, executor(1, progress) as workers:
         if candidate is not None:
             found = timing.compare_configs(
                 loaded, load(candidate, ()), progress=progress, executor=workers, seed=seed

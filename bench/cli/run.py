@@ -63,13 +63,17 @@ def run(
         import pandas  # noqa: F401 - pyarrow imports both at its first array
         import pyarrow.pandas_compat  # noqa: F401
 
-        from tokbench.bench.console import Progress, message, result
+        from tokbench.bench.console import ConsoleProgress, message, result
         from tokbench.bench.results.report import render_reports
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
 
         loaded = load(config, overrides)
-    with interruptible(), Progress(quiet=quiet) as progress, executor(jobs, progress) as workers:
+    with (
+        interruptible(),
+        ConsoleProgress(quiet=quiet) as progress,
+        executor(jobs, progress) as workers,
+    ):
         outcome = runner.run(
             loaded,
             output=output,
@@ -121,7 +125,7 @@ def conform(
     from tempfile import TemporaryDirectory
 
     from tokbench.bench.commands import conform
-    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.console import ConsoleProgress, message, result, result_json
     from tokbench.bench.run import runner
     from tokbench.bench.workers.executors import executor, interruptible
     from tokbench.bench.workers.hub_access import set_up_hub
@@ -131,7 +135,7 @@ def conform(
     with (
         TemporaryDirectory(prefix="tokbench-conform-") as folder,
         interruptible(),
-        Progress(quiet=quiet) as progress,
+        ConsoleProgress(quiet=quiet) as progress,
         executor(jobs, progress) as workers,
     ):
         outcome = runner.run(

@@ -34,12 +34,12 @@ def inspect(
 ) -> None:
     """Show how tokenizers split TEXT: tokens, ids, bytes."""
     from tokbench.bench.commands import inspect
-    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.console import ConsoleProgress, message, result, result_json
     from tokbench.bench.workers.executors import executor
 
     content = inspect.read_text(text, file)
     loaded = load(config, overrides)
-    with executor(1, Progress(quiet=True)) as worker:
+    with executor(1, ConsoleProgress(quiet=True)) as worker:
         views, problems = inspect.inspect(loaded, content, wanted, executor=worker)
     if shape == "json":
         result_json([view.to_json() for view in views])
@@ -76,7 +76,7 @@ def which(
     from tokbench.bench.commands import which as finding
     from tokbench.bench.commands.costs import CostModel
     from tokbench.bench.config.schema import load_options
-    from tokbench.bench.console import Progress, message, result, result_json
+    from tokbench.bench.console import ConsoleProgress, message, result, result_json
     from tokbench.bench.workers.executors import executor
 
     if as_json and as_prompt:
@@ -84,7 +84,7 @@ def which(
     content, file = finding.text_or_file(text)
     if file is not None:
         message(f"reading the file {file}")
-    with executor(1, Progress(quiet=True)) as worker:
+    with executor(1, ConsoleProgress(quiet=True)) as worker:
         analysis = finding.analyse(
             load(config, overrides),
             content,

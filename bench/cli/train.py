@@ -57,7 +57,7 @@ def train(
     exit code 1 where none is.
     """
     from tokbench.bench.commands import train as command
-    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.workers.executors import interruptible
     from tokbench.bench.workers.hub_access import set_up_hub
 
@@ -75,10 +75,10 @@ def train(
     if differences:
         _differences(loaded, wanted, segmentation, output, quiet=quiet, as_json=as_json)
         return
-    outcomes: list[command.Outcome] = []
+    outcomes: list[command.TrainingOutcome] = []
     say = result if trace else None  # and no bar, which would be drawn over the merges
     try:
-        with interruptible(), Progress(quiet=quiet or trace) as progress:
+        with interruptible(), ConsoleProgress(quiet=quiet or trace) as progress:
             for outcome in command.run(loaded, wanted, progress=progress, output=output, say=say):
                 outcomes.append(outcome)
     finally:
@@ -100,12 +100,12 @@ def _differences(
     """Train two tokenizers and print how their vocabularies differ."""
     from tokbench.bench.commands import differences as differing
     from tokbench.bench.commands import train as command
-    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.workers.executors import interruptible
 
     words = None if segmentation is None else differing.read_segmentation(segmentation)
     differing.check_two(command.chosen(config, wanted))
-    with interruptible(), Progress(quiet=quiet) as progress:
+    with interruptible(), ConsoleProgress(quiet=quiet) as progress:
         outcomes = list(command.run(config, wanted, progress=progress, output=output))
     loaded = {outcome.key: outcome.trained.source.load() for outcome in outcomes}
     sides = differing.differences(loaded, words)
@@ -129,11 +129,11 @@ def _match(
     """Search for the vocabulary that comes near a reference, and train it where it is wanted."""
     from tokbench.bench.commands import match
     from tokbench.bench.commands import train as command
-    from tokbench.bench.console import Progress, result, result_json
+    from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.workers.executors import interruptible
 
     share = match.share(within)
-    with interruptible(), Progress(quiet=quiet) as progress:
+    with interruptible(), ConsoleProgress(quiet=quiet) as progress:
         entry = match.largest(command.chosen(config, wanted))
         doing = command.Doing()
         with command.telling(doing):

@@ -62,7 +62,7 @@ class AnchorPlugin(Plugin):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class AnchorOutcome:
     """One anchor: its figures, or why they could not be derived."""
 
     name: str
@@ -88,7 +88,7 @@ class Outcome:
 
 def run(
     names: Sequence[str], data: Path, *, progress: Callable[[str], None] = lambda _: None
-) -> list[Outcome]:
+) -> list[AnchorOutcome]:
     """Check the named anchors, or all, against a data folder.
 
     A folder `tiktoken_cache` in it serves tiktoken's encodings unless TIKTOKEN_CACHE_DIR is set.
@@ -106,24 +106,24 @@ def run(
     return outcomes
 
 
-def outcome_of(name: str, anchor: AnchorPlugin, data: Path) -> Outcome:
+def outcome_of(name: str, anchor: AnchorPlugin, data: Path) -> AnchorOutcome:
     """Check one anchor; what it needs and does not find is a reason, not an error."""
     about = {key: getattr(anchor, key) for key in ("citation", "protocol", "divergences")}
     try:
         checks = tuple(anchor.check(data.resolve()))
     except InputError as exc:
-        return Outcome(name=name, status="not checked", reason=str(exc), **about)
+        return AnchorOutcome(name=name, status="not checked", reason=str(exc), **about)
     holds = all(check.holds for check in checks)
-    return Outcome(name=name, status="holds" if holds else "moved", checks=checks, **about)
+    return AnchorOutcome(name=name, status="holds" if holds else "moved", checks=checks, **about)
 
 
-def exit_code(outcomes: Sequence[Outcome]) -> int:
+def exit_code(outcomes: Sequence[AnchorOutcome]) -> int:
     """Return 1 when a figure moved, 3 when one could not be checked, else 0."""
     statuses = {outcome.status for outcome in outcomes}
     return 1 if "moved" in statuses else 3 if "not checked" in statuses else 0
 
 
-def render(outcomes: Sequence[Outcome]) -> str:
+def render(outcomes: Sequence[AnchorOutcome]) -> str:
     """Return a table of all anchors, then every figure that moved."""
     rows = [
         [
@@ -143,7 +143,7 @@ def render(outcomes: Sequence[Outcome]) -> str:
     return "\n\n".join(parts)
 
 
-def _moved(outcome: Outcome) -> str:
+def _moved(outcome: AnchorOutcome) -> str:
     lines = [
         f"  {check.what}: published {check.expected}, measured {check.measured}"
         + (f" (tolerance {check.tolerance})" if check.tolerance else "")

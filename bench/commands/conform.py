@@ -24,7 +24,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class EngineVerdict:
     """What is said of one engine, and how many texts it is said on."""
 
     engine: str
@@ -88,7 +88,7 @@ def _declared(engine: str, declared: dict[str, Any]) -> Any:
     return declared[engine]
 
 
-def verdicts(results: Results) -> list[Verdict]:
+def verdicts(results: Results) -> list[EngineVerdict]:
     """Return what a run says of each engine that its config names, in that order."""
     options = results.run["config"]["suites"].get(SUITE, {})
     rows = [row for row in results.findings.to_pylist() if row["suite"] == SUITE]
@@ -98,12 +98,12 @@ def verdicts(results: Results) -> list[Verdict]:
     ]
 
 
-def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> Verdict:
+def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> EngineVerdict:
     mine = [row for row in rows if row["tokenizer"] == engine]
     for row in mine:
         data = json.loads(row["data"])
         if "verdict" in data:
-            return Verdict(
+            return EngineVerdict(
                 engine=engine,
                 reference=reference,
                 verdict=data["verdict"],
@@ -114,7 +114,7 @@ def _verdict(engine: str, reference: str, rows: Sequence[dict[str, Any]]) -> Ver
                 allowed=data["allowed"],
                 witnesses=_witnesses(rows, engine),
             )
-    return Verdict(
+    return EngineVerdict(
         engine=engine, reference=reference, verdict="not compared", message=_why_not(engine, rows)
     )
 
@@ -136,18 +136,18 @@ def _witnesses(rows: Sequence[dict[str, Any]], engine: str) -> tuple[str, ...]:
     return tuple(reversed(by_text.values()))
 
 
-def exit_code(found: Sequence[Verdict]) -> int:
+def exit_code(found: Sequence[EngineVerdict]) -> int:
     """Return 1 where an engine is wrong, 3 where one could not be compared, else 0."""
     said = {one.verdict for one in found}
     return 1 if "wrong" in said else 3 if not found or "not compared" in said else 0
 
 
-def to_json(found: Sequence[Verdict]) -> list[dict[str, Any]]:
+def to_json(found: Sequence[EngineVerdict]) -> list[dict[str, Any]]:
     """Return plain values."""
     return [asdict(one) for one in found]
 
 
-def render(found: Sequence[Verdict]) -> str:
+def render(found: Sequence[EngineVerdict]) -> str:
     """Return a table of verdicts, then the smallest witnesses of engines that are wrong."""
     rows = [[one.engine, one.reference, one.verdict] for one in found]
     parts = [table(["engine", "reference", "verdict"], rows)]

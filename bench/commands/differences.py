@@ -26,7 +26,7 @@ SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class TrainedSide:
     """One of two vocabularies."""
 
     key: str
@@ -86,14 +86,14 @@ def check_two(keys: Collection[str]) -> None:
 
 def differences(
     tokenizers: Mapping[str, Tokenizer], words: Sequence[tuple[str, ...]] | None
-) -> list[Side]:
+) -> list[TrainedSide]:
     """Compare two tokenizers."""
     contents = {key: _contents(tokenizer) for key, tokenizer in tokenizers.items()}
     sides = []
     for key, tokenizer in tokenizers.items():
         [other] = [set(found) for name, found in contents.items() if name != key]
         sides.append(
-            Side(
+            TrainedSide(
                 key=key,
                 entries=len(contents[key]),
                 alone=tuple(one for one in contents[key] if one not in other),
@@ -130,7 +130,7 @@ def _cuts(subject: Subject, words: Sequence[tuple[str, ...]]) -> tuple[int, int,
     return made, wanted, both
 
 
-def render(sides: Sequence[Side]) -> str:
+def render(sides: Sequence[TrainedSide]) -> str:
     """Return a table of both, and the first entries that only one has."""
     header = ["tokenizer", "entries", "only here", "mean bytes"]
     scored = any(side.cuts is not None for side in sides)

@@ -48,7 +48,7 @@ HUB_SECONDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One line of the report."""
 
     topic: str
@@ -56,36 +56,36 @@ class Finding:
     text: str
 
 
-def examine(*, offline: bool = False) -> list[Finding]:
+def examine(*, offline: bool = False) -> list[Diagnosis]:
     """Look at everything; with `offline`, no address is asked."""
-    found: list[Finding] = []
+    found: list[Diagnosis] = []
     for topic, look in _SECTIONS.items():
         try:
             found += look(offline=offline)
         except Exception as exc:  # an odd machine is what this is for: the rest is looked at
             text = f"cannot be looked at: {type(exc).__name__}: {exc}"
-            found.append(Finding(topic=topic, verdict="problem", text=text))
+            found.append(Diagnosis(topic=topic, verdict="problem", text=text))
     return [replace(one, text=foreign(one.text)) for one in found]  # it is pasted into issues
 
 
-def _versions(*, offline: bool) -> Iterator[Finding]:
+def _versions(*, offline: bool) -> Iterator[Diagnosis]:
     found = library_versions()
     shown = ", ".join(f"{name} {version}" for name, version in found.items())
-    yield Finding(topic="python", verdict="ok", text=f"{sys.version.split()[0]} at {sys.prefix}")
-    yield Finding(topic="versions", verdict="ok", text=shown)
+    yield Diagnosis(topic="python", verdict="ok", text=f"{sys.version.split()[0]} at {sys.prefix}")
+    yield Diagnosis(topic="versions", verdict="ok", text=shown)
     if "tokbench" not in found:
         text = "tokbench is not installed here, so it has no plug-ins; pip install tokbench"
-        yield Finding(topic="versions", verdict="problem", text=text)
+        yield Diagnosis(topic="versions", verdict="problem", text=text)
 
 
-def _extras(*, offline: bool) -> Iterator[Finding]:
+def _extras(*, offline: bool) -> Iterator[Diagnosis]:
     for extra, modules in EXTRAS.items():
         missing = [name for name in modules if not _is_there(name)]
         if missing:
             text = f"not installed ({', '.join(missing)}): pip install 'tokbench[{extra}]'"
-            yield Finding(topic=f"extra {extra}", verdict="note", text=text)
+            yield Diagnosis(topic=f"extra {extra}", verdict="note", text=text)
         else:
-            yield Finding(topic=f"extra {extra}", verdict="ok", text="installed")
+            yield Diagnosis(topic=f"extra {extra}", verdict="ok", text="installed")
 
 
 def _is_there(module: str) -> bool:
@@ -95,7 +95,7 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _shadowed(*, offline: bool) -> Iterator[Finding]:
+def _shadowed(*, offline: bool) -> Iterator[Diagnosis]:
     """Say where another folder called tokbench would be imported in place of this one."""
     home = Path(__file__).resolve().parents[1]
     spec = find_spec("tokbench.bench")
@@ -103,10 +103,10 @@ def _shadowed(*, offline: bool) -> Iterator[Finding]:
     if home not in places:
         where = f"{places[0]} is imported in its place" if places else "is missing"
         text = f"package tokbench.bench {where}; rename that folder, or start tokbench elsewhere"
-        yield Finding(topic="packages", verdict="problem", text=text)
+        yield Diagnosis(topic="packages", verdict="problem", text=text)
 
 
-def _plugins(*, offline: bool) -> Iterator[Finding]:
+def _plugins(*, offline: bool) -> Iterator[Diagnosis]:
     for kind in KINDS:
         sound = []
         for name in plugins.names(kind):
@@ -114,11 +114,11 @@ def _plugins(*, offline: bool) -> Iterator[Finding]:
                 plugins.find(kind, name)
                 sound.append(name)
             except PluginError as exc:
-                yield Finding(topic=kind.group, verdict="problem", text=str(exc))
-        yield Finding(topic=kind.group, verdict="ok", text=", ".join(sound) or "none")
+                yield Diagnosis(topic=kind.group, verdict="problem", text=str(exc))
+        yield Diagnosis(topic=kind.group, verdict="ok", text=", ".join(sound) or "none")
 
 
-def _caches(*, offline: bool) -> Iterator[Finding]:
+def _caches(*, offline: bool) -> Iterator[Diagnosis]:
     for part in ("slices", "models"):
         yield _written(f"cache {part}", cache_folder(part))
     if given := os.environ.get("TIKTOKEN_CACHE_DIR"):
@@ -126,7 +126,7 @@ def _caches(*, offline: bool) -> Iterator[Finding]:
     yield _read("hub cache", Path(os.environ.get("HF_HUB_CACHE") or _hub_home() / "hub"))
 
 
-def _written(topic: str, folder: Path) -> Finding:
+def _written(topic: str, folder: Path) -> Diagnosis:
     """Try to write where a cache is or would be."""
     try:
         place = next(p for p in (folder, *folder.parents) if p.exists())
@@ -135,29 +135,29 @@ def _written(topic: str, folder: Path) -> Finding:
         used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     except OSError as exc:
         text = f"{folder}: cannot be used: {exc.strerror}; set TOKBENCH_CACHE to another folder"
-        return Finding(topic=topic, verdict="problem", text=text)
+        return Diagnosis(topic=topic, verdict="problem", text=text)
     text = f"{folder}: {used:.0f} MB used, {free:.0f} GB free"
-    return Finding(topic=topic, verdict="ok", text=text)
+    return Diagnosis(topic=topic, verdict="ok", text=text)
 
 
-def _read(topic: str, folder: Path) -> Finding:
+def _read(topic: str, folder: Path) -> Diagnosis:
     """Try to list a cache that others write."""
     try:
         text = f"{folder}: {len(list(folder.iterdir()))} entries"
     except FileNotFoundError:
-        return Finding(topic=topic, verdict="note", text=f"{folder}: not there yet")
+        return Diagnosis(topic=topic, verdict="note", text=f"{folder}: not there yet")
     except OSError as exc:
         text = f"{folder}: cannot be read: {exc.strerror}"
-        return Finding(topic=topic, verdict="problem", text=text)
-    return Finding(topic=topic, verdict="ok", text=text)
+        return Diagnosis(topic=topic, verdict="problem", text=text)
+    return Diagnosis(topic=topic, verdict="ok", text=text)
 
 
-def _hub(*, offline: bool) -> Iterator[Finding]:
+def _hub(*, offline: bool) -> Iterator[Diagnosis]:
     login = "a login is set" if _has_login() else "no login: gated data sets will be refused"
-    yield Finding(topic="hub login", verdict="ok" if _has_login() else "note", text=login)
+    yield Diagnosis(topic="hub login", verdict="ok" if _has_login() else "note", text=login)
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
     if offline or os.environ.get("HF_HUB_OFFLINE") in ("1", "true", "TRUE"):
-        yield Finding(topic="hub", verdict="note", text="offline mode: the Hub is not asked")
+        yield Diagnosis(topic="hub", verdict="note", text="offline mode: the Hub is not asked")
         return
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -170,7 +170,7 @@ def _hub(*, offline: bool) -> Iterator[Finding]:
     except (OSError, ValueError):
         reached = False
     text = "reached" if reached else f"cannot be reached within {HUB_SECONDS} s; local files work"
-    yield Finding(topic="hub", verdict="ok" if reached else "note", text=f"{endpoint}: {text}")
+    yield Diagnosis(topic="hub", verdict="ok" if reached else "note", text=f"{endpoint}: {text}")
 
 
 def _has_login() -> bool:
@@ -184,14 +184,14 @@ def _hub_home() -> Path:
     return Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()
 
 
-def _threads(*, offline: bool) -> Iterator[Finding]:
+def _threads(*, offline: bool) -> Iterator[Diagnosis]:
     given = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
     text = f"{cpu_model()}, {os.cpu_count()} CPUs, {default_jobs()} jobs unless told otherwise"
-    yield Finding(topic="processor", verdict="ok", text=text)
-    yield Finding(topic="threads", verdict="ok", text=", ".join(given) or "no variable is set")
+    yield Diagnosis(topic="processor", verdict="ok", text=text)
+    yield Diagnosis(topic="threads", verdict="ok", text=", ".join(given) or "no variable is set")
 
 
-_SECTIONS: Mapping[str, Callable[..., Iterator[Finding]]] = {
+_SECTIONS: Mapping[str, Callable[..., Iterator[Diagnosis]]] = {
     "versions": _versions,
     "extras": _extras,
     "packages": _shadowed,

@@ -15,7 +15,7 @@ from typing import Any
 from tokbench.bench.commands.one_text import load_tokenizer
 from tokbench.bench.commands.train import Doing, train, training_text
 from tokbench.bench.config.schema import Config, TrainEntry
-from tokbench.bench.console import Progress
+from tokbench.bench.console import ConsoleProgress
 from tokbench.bench.corpus.slices import Slice, materialise
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import suggest
@@ -101,7 +101,7 @@ def match(
     reference: str,
     within: float,
     corpus: str | None,
-    progress: Progress,
+    progress: ConsoleProgress,
     doing: Doing,
 ) -> Match:
     """Find the smallest vocabulary of a `train:` block that comes near a reference.
@@ -153,7 +153,7 @@ class _Search:
         trainer: NestedTrainer,
         trained: trained_models.Trained,
         slices: Sequence[Slice],
-        progress: Progress,
+        progress: ConsoleProgress,
     ) -> None:
         self._key, self._trainer, self._trained = key, trainer, trained
         self._slices, self._progress = slices, progress

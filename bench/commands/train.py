@@ -13,7 +13,7 @@ from typing import Any
 from tokbench.bench import plugins
 from tokbench.bench.commands.inspect import Piece
 from tokbench.bench.config.schema import Config, TrainEntry
-from tokbench.bench.console import Progress
+from tokbench.bench.console import ConsoleProgress
 from tokbench.bench.corpus.slices import Slice, materialise
 from tokbench.bench.errors import Interrupted, ResultsError, UsageError
 from tokbench.bench.markup import suggest
@@ -28,7 +28,7 @@ EVERY = 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class TrainingOutcome:
     """One tokenizer that was trained, or found in the cache."""
 
     key: str
@@ -105,11 +105,11 @@ def train(
     config: Config,
     entries: Mapping[str, TrainEntry],
     *,
-    progress: Progress,
+    progress: ConsoleProgress,
     doing: Doing,
     say: Say | None = None,
     output: Path | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[TrainingOutcome]:
     """Train `train:` blocks, each or together where one training serves several.
 
     `say` is given a line for each merge as it happens; models from the cache are then trained
@@ -134,7 +134,9 @@ def train(
             doing.what = f"{key} was being written"
             folder = None if output is None else _deliver(trained, output / key)
             doing.finished.append(key)
-            yield Outcome(key=key, trained=trained, from_cache=key not in new, folder=folder)
+            yield TrainingOutcome(
+                key=key, trained=trained, from_cache=key not in new, folder=folder
+            )
 
 
 def _found(group: Mapping[str, TrainEntry], slices: Sequence[Slice]) -> dict[str, Trained]:
@@ -145,7 +147,7 @@ def _found(group: Mapping[str, TrainEntry], slices: Sequence[Slice]) -> dict[str
 def _train(
     entries: Mapping[str, TrainEntry],
     slices: Sequence[Slice],
-    progress: Progress,
+    progress: ConsoleProgress,
     say: Say | None,
 ) -> dict[str, Trained]:
     trainers = [trained_models.trainer_of(entry) for entry in entries.values()]
@@ -162,7 +164,7 @@ class _WatchedTexts:
 
     texts: SliceTexts
     total: int
-    progress: Progress
+    progress: ConsoleProgress
 
     def __iter__(self) -> Iterator[str]:
         for number, text in enumerate(self.texts):
@@ -171,7 +173,7 @@ class _WatchedTexts:
             yield text
 
 
-def _tracer(progress: Progress, total: int, say: Say | None) -> Trace:
+def _tracer(progress: ConsoleProgress, total: int, say: Say | None) -> Trace:
     def told(event: MergeEvent) -> None:
         if say is not None:
             say(trace_line(event))
@@ -217,7 +219,7 @@ def _deliver(trained: Trained, target: Path) -> Path:
     return target
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: TrainingOutcome) -> str:
     """Return what training reported, one thing a line."""
     facts = outcome.trained.facts
     how = "from the cache" if outcome.from_cache else "trained now"
@@ -245,11 +247,11 @@ def run(
     config: Config,
     wanted: Sequence[str],
     *,
-    progress: Progress,
+    progress: ConsoleProgress,
     output: Path | None = None,
     say: Say | None = None,
     entries: Mapping[str, TrainEntry] | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[TrainingOutcome]:
     """Train what is wanted, or these entries; raise `Interrupted` at Ctrl-C or SIGTERM."""
     entries = chosen(config, wanted) if entries is None else entries
     if say is not None:

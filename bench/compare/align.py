@@ -24,7 +24,7 @@ TokenIds = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class AlignedSide:
     """The documents of one side: ids, and the bytes and byte length of every id."""
 
     ids: Sequence[TokenIds]
@@ -57,7 +57,7 @@ class Alignment:
     """Documents whose bytes could not be matched."""
 
 
-def align(base: Side, candidate: Side) -> Alignment:
+def align(base: AlignedSide, candidate: AlignedSide) -> Alignment:
     """Return where two sides differ; document i is the same text on both.
 
     >>> vocabulary = [b"a", b"b", b"ab", b"c"]
@@ -84,7 +84,7 @@ def align(base: Side, candidate: Side) -> Alignment:
 
 
 def _gap(
-    base_ids: TokenIds, candidate_ids: TokenIds, base: Side, candidate: Side
+    base_ids: TokenIds, candidate_ids: TokenIds, base: AlignedSide, candidate: AlignedSide
 ) -> tuple[int, int] | None:
     """Return how many bytes the text of each side begins late, None where bytes do not match."""
     first, second = _spelled(base_ids, base), _spelled(candidate_ids, candidate)
@@ -97,7 +97,7 @@ def _gap(
     return (1, 0) if second == b" " + first else None
 
 
-def _spelled(ids: TokenIds, side: Side) -> bytes | None:
+def _spelled(ids: TokenIds, side: AlignedSide) -> bytes | None:
     """Return the bytes of a document's tokens, None where one has no bytes of its own."""
     parts = [side.token_bytes[i] for i in ids.tolist()]
     if not all(parts):
@@ -106,7 +106,10 @@ def _spelled(ids: TokenIds, side: Side) -> bytes | None:
 
 
 def _by_bytes(
-    base: Side, candidate: Side, documents: Sequence[int], gaps: Sequence[tuple[int, int]]
+    base: AlignedSide,
+    candidate: AlignedSide,
+    documents: Sequence[int],
+    gaps: Sequence[tuple[int, int]],
 ) -> tuple[list[Change], int]:
     ids = [np.concatenate([side.ids[i] for i in documents]) for side in (base, candidate)]
     lengths = [_lengths(side, documents) for side in (base, candidate)]
@@ -135,12 +138,12 @@ def _by_bytes(
     return changes, int(renumbered.sum())
 
 
-def _lengths(side: Side, documents: Sequence[int]) -> IntArray:
+def _lengths(side: AlignedSide, documents: Sequence[int]) -> IntArray:
     sums = [int(side.byte_lengths[side.ids[i]].sum()) for i in documents]
     return np.array(sums, np.int64)
 
 
-def _ends(side: Side, documents: Sequence[int], starts: IntArray) -> IntArray:
+def _ends(side: AlignedSide, documents: Sequence[int], starts: IntArray) -> IntArray:
     """Return one past the last byte of every token, documents beginning at `starts`."""
     parts = [
         start + np.cumsum(side.byte_lengths[side.ids[i]])
@@ -153,7 +156,7 @@ LONGEST = 4000
 """Tokens of a document up to which pieces are matched; it takes up to the square of it."""
 
 
-def _by_pieces(document: int, base: Side, candidate: Side) -> Iterator[Change]:
+def _by_pieces(document: int, base: AlignedSide, candidate: AlignedSide) -> Iterator[Change]:
     """Yield where the pieces of a document differ, matched as lines of a file are by a diff."""
     first, second = base.ids[document], candidate.ids[document]
     pieces = [

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokbench.bench.compare.align import Side, TokenIds
+from tokbench.bench.compare.align import AlignedSide, TokenIds
 from tokbench.bench.compare.comparison import Comparison, changed_parts
 from tokbench.bench.results.run_folder import Results
 
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entries:
+class VocabularyEntries:
     """The vocabulary of one side, as its run keeps it."""
 
     token_bytes: Sequence[bytes | None]
@@ -39,7 +39,7 @@ class Entries:
     complete: bool
 
     @classmethod
-    def of(cls, table: pa.Table, n_entries: int) -> Entries:
+    def of(cls, table: pa.Table, n_entries: int) -> VocabularyEntries:
         """Read a table of `Results.vocabulary`."""
         ids = table["id"].to_pylist()
         token_bytes: list[bytes | None] = [None] * (max(ids, default=-1) + 1)
@@ -62,9 +62,9 @@ class Entries:
         """By id, 0 where an id has no content."""
         return np.array([len(content or b"") for content in self.token_bytes], np.int64)
 
-    def side(self, ids: Sequence[TokenIds]) -> Side:
+    def side(self, ids: Sequence[TokenIds]) -> AlignedSide:
         """Return documents of this side for `align`."""
-        return Side(ids=ids, token_bytes=self.token_bytes, byte_lengths=self.byte_lengths)
+        return AlignedSide(ids=ids, token_bytes=self.token_bytes, byte_lengths=self.byte_lengths)
 
     def read(self, ids: bytes) -> tuple[bytes | None, ...]:
         """Return the pieces of some ids."""
@@ -75,8 +75,8 @@ class Entries:
 class Causes:
     """Tells what is behind a segment, as far as the two runs can tell."""
 
-    base: Entries
-    candidate: Entries
+    base: VocabularyEntries
+    candidate: VocabularyEntries
     parts: Sequence[str]
     """Parts of the fingerprint that differ and can move ids."""
     versions: str
@@ -123,7 +123,7 @@ def causes_between(
 ) -> Causes:
     """Return what is behind the changes of one tokenizer between two runs that keep ids."""
     entries = [
-        Entries.of(r.vocabulary(tokenizer), r.run["tokenizers"][tokenizer]["n_entries"])
+        VocabularyEntries.of(r.vocabulary(tokenizer), r.run["tokenizers"][tokenizer]["n_entries"])
         for r in (base, candidate)
     ]
     sides = comparison.base, comparison.candidate

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from tokbench.bench.compare.align import Change, TokenIds, align
 from tokbench.bench.compare.causes import Causes, Kind, causes_between
 from tokbench.bench.compare.comparison import Comparison
-from tokbench.bench.compare.explanation import DocumentChange, Explanation, Part, Segment
+from tokbench.bench.compare.explanation import ChangedPart, DocumentChange, Explanation, Segment
 from tokbench.bench.compare.unicode_classes import category_of, script_of
 from tokbench.bench.results.run_folder import Results
 
@@ -232,9 +232,9 @@ def _ids(table: pa.Table, rows: Iterable[int]) -> list[TokenIds]:
     return [flat[offsets[i] : offsets[i + 1]] for i in rows]
 
 
-def _parts(found: Mapping[str, _Count]) -> tuple[Part, ...]:
+def _parts(found: Mapping[str, _Count]) -> tuple[ChangedPart, ...]:
     parts = [
-        Part(
+        ChangedPart(
             name=name,
             segments=c.segments,
             base_tokens=c.base,

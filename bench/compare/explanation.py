@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ChangedPart:
     """What one language, script, category or cause contributes."""
 
     name: str
@@ -70,7 +70,7 @@ class Explanation:
     unmatched: int
     """Changed documents whose bytes do not match: matched piece by piece."""
     parts_differ: tuple[str, ...]
-    by: Mapping[str, tuple[Part, ...]]
+    by: Mapping[str, tuple[ChangedPart, ...]]
     """Parts by language, script, category and cause, the largest change first."""
     top: tuple[Segment, ...]
     top_documents: tuple[DocumentChange, ...]

@@ -198,7 +198,7 @@ _UNITS: dict[str, Callable[[Iterator[str]], Iterator[tuple[int, str]]]] = {
 
 
 def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
-    columns = _Columns(job.entry)
+    columns = _KnownColumns(job.entry)
     for number, line in enumerate(_lines(file, job)):
         if not line.strip():
             yield Row(file.part, number, None, skip="blank line", line=number + 1)
@@ -210,7 +210,7 @@ def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
     columns.check(file)
 
 
-class _Columns:
+class _KnownColumns:
     """Which columns objects have had so far: one may lack a key, but a key that all lack is wrong."""
 
     def __init__(self, entry: Corpus) -> None:
@@ -272,7 +272,7 @@ def _read_json(file: SourceFile, job: _Job) -> Iterator[Row]:
     if not is_list:
         yield from _read_jsonl_or_say(file, job)
         return
-    columns = _Columns(job.entry)
+    columns = _KnownColumns(job.entry)
     for number, cells in enumerate(_list_items("".join(_lines(file, job)), file)):
         columns.look_at(cells)
         if job.taken(cells):

@@ -75,7 +75,7 @@ class Document(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Tally:
+class RowCounts:
     """What happened to the rows of a reading."""
 
     seen: int = 0
@@ -83,7 +83,7 @@ class Tally:
     remarks: Counter[str] = field(default_factory=Counter)
 
 
-def documents(reading: Reading, entry: Corpus, tally: Tally) -> Iterator[Document]:
+def documents(reading: Reading, entry: Corpus, tally: RowCounts) -> Iterator[Document]:
     """Yield the rows that hold text; count the others in the tally.
 
     Raises `CorpusError` with row and column for what the entry refuses, and always for text

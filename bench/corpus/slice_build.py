@@ -23,7 +23,7 @@ from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus import read_files, read_hub, sampling, segment
 from tokbench.bench.corpus.budget import Budget
-from tokbench.bench.corpus.rows import Document, Reading, Tally, documents
+from tokbench.bench.corpus.rows import Document, Reading, RowCounts, documents
 from tokbench.bench.corpus.slice_file import (
     METADATA_KEY,
     ContentHash,
@@ -75,7 +75,7 @@ def build(order: Order, check: Callable[[], None], watch: Watch) -> Slice:
     """
     entry = order.entry.for_language(order.key)
     with _building(order.target) as place:
-        tally = Tally()
+        tally = RowCounts()
         reading = _read(order, entry, place)
         staged = _stage(reading, entry, tally, place / "rows.arrow")
         check()
@@ -128,7 +128,7 @@ class _Staged:
     parts: tuple[str, ...]
 
 
-def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged:
+def _stage(reading: Reading, entry: Corpus, tally: RowCounts, path: Path) -> _Staged:
     sampler = sampling.sampler_for(entry)
     rows = _admitted(documents(reading, entry, tally), sampler)
     _write(path, _staging_schema(), (_staging_batch(chunk) for chunk in _chunks(rows)))
@@ -138,7 +138,7 @@ def _stage(reading: Reading, entry: Corpus, tally: Tally, path: Path) -> _Staged
     return _Staged(path=path, kept=kept, parts=reading.parts)
 
 
-def _nothing(reading: Reading, entry: Corpus, tally: Tally) -> CorpusError:
+def _nothing(reading: Reading, entry: Corpus, tally: RowCounts) -> CorpusError:
     wanted = [f"{column} is {value!r}" for column, value in (entry.where or {}).items()]
     skipped = ", ".join(f"{n:,} {why}" for why, n in sorted(tally.skipped.items()))
     offered = [
@@ -417,7 +417,7 @@ def _word_columns(texts: list[str]) -> list[Any]:
 
 
 def _meta(
-    order: Order, entry: AnyCorpus, reading: Reading, tally: Tally, content: _Content
+    order: Order, entry: AnyCorpus, reading: Reading, tally: RowCounts, content: _Content
 ) -> SliceMeta:
     language = entry.resolved()[order.key]
     return SliceMeta(
@@ -444,7 +444,7 @@ def _meta(
     )
 
 
-def _notes(reading: Reading, tally: Tally, taken: _Taken) -> Iterator[str]:
+def _notes(reading: Reading, tally: RowCounts, taken: _Taken) -> Iterator[str]:
     if taken.stripped:
         yield (
             f"read by {reading.unit}, line ends stripped: tokenizers get {taken.bytes:,} of the "

@@ -32,7 +32,7 @@ _EXCERPT = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RoundTrip:
     """Round-trip class and lost bytes by cause of each document, shape (n,) each."""
 
     kinds: IntArray
@@ -48,12 +48,12 @@ def judge(
     boundaries: Boundaries | None,
     *,
     watch: Stopwatch,
-) -> Verdict:
+) -> RoundTrip:
     """Compare what came back with what went in; the first document of each class is a witness."""
     kinds = np.full(len(batch.texts), EXACT, np.int64)
     lost = {cause: np.zeros(len(batch.texts), np.int64) for cause in LOSS_CAUSES}
     if batch.texts == decoded:
-        return Verdict(kinds=kinds, lost=lost, findings=())
+        return RoundTrip(kinds=kinds, lost=lost, findings=())
     pairs = enumerate(zip(batch.texts, decoded, strict=True))
     differing = dict(itertools.compress(pairs, map(operator.ne, batch.texts, decoded)))
     with_unknown = _without_unknown(tokenizer, batch, encoded, differing, boundaries, lost, watch)
@@ -72,7 +72,7 @@ def judge(
                 suspects[i] = pair
     if suspects:
         _add_lost_characters(suspects, lost)
-    return Verdict(
+    return RoundTrip(
         kinds=kinds,
         lost=lost,
         findings=_witnesses(tokenizer, batch, encoded, decoded, boundaries, kinds, lost),

@@ -110,7 +110,7 @@ _BELOW = (np.uint64(1) << np.arange(64, dtype=np.uint64)) - np.uint64(1)
 """Entry b has the bits below b."""
 
 
-class _Marks:
+class _MarkedPositions:
     """Which of ``n + 1`` positions are marked, and how many are below any of them.
 
     Positions are bits of 64-bit words, and only the marks before each word are added up: the rest
@@ -199,7 +199,7 @@ def _in_partition(
     A word is one token if none begins inside it, one begins in the white space before it or with
     it, and the next one where it ends.
     """
-    begins = _Marks(boundaries.starts, n_bytes)
+    begins = _MarkedPositions(boundaries.starts, n_bytes)
     inside = begins.below(ends) - begins.below(starts + 1)
     whole = (inside == 0) & begins.at(ends)
     some = np.flatnonzero(whole)

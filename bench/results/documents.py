@@ -19,11 +19,11 @@ GROUP_ROWS = 65_536
 
 def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Table]:
     """Yield the documents of some cells, in order; null where words are undefined."""
-    waiting: list[_Part] = []
+    waiting: list[_TallyPart] = []
     for cell in cells:
         facts = tallies.facts(cell.key)
         for tally in cell.tally.parts():
-            waiting.append(_Part(tally, facts))
+            waiting.append(_TallyPart(tally, facts))
             if sum(part.tally.n for part in waiting) >= GROUP_ROWS:
                 yield _documents(waiting)
                 waiting = []
@@ -31,7 +31,7 @@ def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Tab
         yield _documents(waiting)
 
 
-class _Part(NamedTuple):
+class _TallyPart(NamedTuple):
     """A cell, or a part of one."""
 
     tally: Tally
@@ -47,7 +47,7 @@ class _Part(NamedTuple):
         return some if len(some) == len(rows) else [some[row - rows[0]] for row in rows]
 
 
-def _documents(parts: Sequence[_Part]) -> pa.Table:
+def _documents(parts: Sequence[_TallyPart]) -> pa.Table:
     """Return one table of all parts; arrays are joined before Arrow sees them, which is faster."""
     counts = [part.tally.n for part in parts]
     wordless = np.repeat([part.facts.words_reason is not None for part in parts], counts)

@@ -27,11 +27,11 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
 Scalar = str | bool | int | float | None
 
 
-class _Entry(BaseModel):
+class _RunPart(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
 
-class ConfigEntry(_Entry):
+class ConfigEntry(_RunPart):
     """The config of a run, as far as readers look into it."""
 
     description: str = ""
@@ -42,7 +42,7 @@ class ConfigEntry(_Entry):
     gate: Mapping[str, Any] = Field(default_factory=dict)
 
 
-class MetricEntry(_Entry):
+class MetricEntry(_RunPart):
     """A metric's unit, direction and definition."""
 
     unit: str
@@ -50,7 +50,7 @@ class MetricEntry(_Entry):
     definition: str
 
 
-class TokenizerEntry(_Entry):
+class TokenizerEntry(_RunPart):
     """Facts about a tokenizer."""
 
     fingerprint: Hash
@@ -62,7 +62,7 @@ class TokenizerEntry(_Entry):
     trained: Mapping[str, Any] | None = None
 
 
-class SliceEntry(_Entry):
+class SliceEntry(_RunPart):
     """Facts about a slice."""
 
     sha256: Hash
@@ -79,7 +79,7 @@ class SliceEntry(_Entry):
     words_reason: str | None
 
 
-class CellEntry(_Entry):
+class CellEntry(_RunPart):
     """What became of a cell."""
 
     tokenizer: str
@@ -90,7 +90,7 @@ class CellEntry(_Entry):
     detail: str | None
 
 
-class RunFile(_Entry):
+class RunFile(_RunPart):
     """The content of `run.json`."""
 
     schema_version: Annotated[int, Field(ge=1)]

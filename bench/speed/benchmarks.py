@@ -55,13 +55,13 @@ class Benchmarks:
         """The cases of the config's suite."""
         return self._suite.cases(self.contest)
 
-    def tests(self) -> Iterator[Timed]:
+    def tests(self) -> Iterator[TimedCase]:
         """Yield one test for each tokenizer and case."""
         for case in self.grid.cases:
             for name in self.contest.tokenizers:
                 training = self.contest.training.get(name)
                 if case.phase != "train" or (training and training.corpus == case.corpus):
-                    yield Timed(of=self, tokenizer=name, case=case)
+                    yield TimedCase(of=self, tokenizer=name, case=case)
 
     def load(self, name: str) -> Tokenizer:
         """Return a tokenizer, loaded once."""
@@ -79,7 +79,7 @@ class Benchmarks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timed:
+class TimedCase:
     """One test: a tokenizer on a case."""
 
     of: Benchmarks

@@ -57,7 +57,7 @@ def python_facts() -> Facts:
     }
 
 
-class Calls:
+class LibraryCalls:
     """The calls of one loaded tokenizer, by name, the quickest first."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Calls:
         self.version = version
 
 
-def _tokenizers(spec: Facts) -> Calls:
+def _tokenizers(spec: Facts) -> LibraryCalls:
     import tokenizers
 
     library = tokenizers.Tokenizer.from_file(spec["file"])
@@ -84,7 +84,7 @@ def _tokenizers(spec: Facts) -> Calls:
         call = getattr(library, name, None)
         if call is not None:
             encoders[name] = _ids_of(call)
-    return Calls(
+    return LibraryCalls(
         encoders,
         lambda ids: library.decode_batch(ids, skip_special_tokens=False),
         tokenizers.__version__,
@@ -95,7 +95,7 @@ def _ids_of(call: Callable[..., Any]) -> Encode:
     return lambda texts: [one.ids for one in call(texts, add_special_tokens=False)]
 
 
-def _tiktoken(spec: Facts) -> Calls:
+def _tiktoken(spec: Facts) -> LibraryCalls:
     import tiktoken
 
     with open(spec["file"], "rb") as file:  # noqa: PTH123
@@ -115,25 +115,25 @@ def _tiktoken(spec: Facts) -> Calls:
     ordinary = encoding.encode_ordinary
     encoders["encode_ordinary"] = lambda texts: [ordinary(text) for text in texts]
     decode = encoding.decode
-    return Calls(encoders, lambda ids: [decode(one) for one in ids], _version("tiktoken"))
+    return LibraryCalls(encoders, lambda ids: [decode(one) for one in ids], _version("tiktoken"))
 
 
-def _sentencepiece(spec: Facts) -> Calls:
+def _sentencepiece(spec: Facts) -> LibraryCalls:
     import sentencepiece
 
     library = sentencepiece.SentencePieceProcessor(model_file=spec["file"])
-    return Calls(
+    return LibraryCalls(
         {"encode": lambda texts: library.encode(texts, out_type=int, num_threads=1)},
         lambda ids: library.decode(ids, num_threads=1),
         sentencepiece.__version__,
     )
 
 
-def _module(spec: Facts) -> Calls:
+def _module(spec: Facts) -> LibraryCalls:
     """Any other library: a function that returns an object with `encode_batch`, `decode_batch`."""
     module, _, name = spec["factory"].partition(":")
     tokenizer = getattr(importlib.import_module(module), name)(**spec.get("options", {}))
-    return Calls(
+    return LibraryCalls(
         {"encode_batch": tokenizer.encode_batch},
         tokenizer.decode_batch,
         _version(module.partition(".")[0]),
@@ -149,7 +149,7 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-LOADERS: dict[str, Callable[[Facts], Calls]] = {
+LOADERS: dict[str, Callable[[Facts], LibraryCalls]] = {
     "tokenizers": _tokenizers,
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,

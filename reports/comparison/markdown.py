@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tokbench.bench.compare.causes import changed_versions
 from tokbench.bench.compare.comparison import Comparison
-from tokbench.bench.compare.explanation import Explanation, Part
+from tokbench.bench.compare.explanation import ChangedPart, Explanation
 from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.markup import count, escape, number, percent
 from tokbench.bench.markup import markdown_table as table
@@ -160,7 +160,7 @@ def _in_words(explanation: Explanation) -> str:
     )
 
 
-def _parts_table(name: str, parts: Sequence[Part], whole: int) -> str:
+def _parts_table(name: str, parts: Sequence[ChangedPart], whole: int) -> str:
     header = [f"by {name}", "segments", "tokens before", "after", "added", "saved", "change"]
     header.append("share of the change")
     rows = [

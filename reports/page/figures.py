@@ -55,7 +55,7 @@ def _premiums(view: View, corpus: str) -> Figure:
         for language in order:
             row = view.row(metric, name, corpus, language)
             if row is not None and row["value"] is not None:
-                mark = charts.Interval(row["value"], row["ci_low"], row["ci_high"])
+                mark = charts.Whisker(row["value"], row["ci_low"], row["ci_high"])
                 values[t, places.index(language)] = mark
     lines = [(places.index(k), k) for k in order if any(at == places.index(k) for _, at in values)]
     return Figure(
@@ -83,7 +83,7 @@ def _trade_offs(view: View, corpus: str) -> Iterator[Figure]:
         if len(names) > 1:
             best = charts.front([(found[n], cost[n]) for n in names], larger_x=larger)
             points = [
-                charts.Point(view.tokenizers.index(n), n, found[n], cost[n], is_front)
+                charts.ChartPoint(view.tokenizers.index(n), n, found[n], cost[n], is_front)
                 for n, is_front in zip(names, best, strict=True)
             ]
             drawing = charts.scatter(points, x_name=title, y_name="tokens × best", log_x=log)

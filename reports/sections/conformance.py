@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokbench.bench.commands.conform import Verdict, verdicts
+from tokbench.bench.commands.conform import EngineVerdict, verdicts
 from tokbench.bench.markup import count, escape
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.view import View
@@ -51,7 +51,7 @@ def conformance_section(view: View) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _verdict_cells(one: Verdict) -> list[str]:
+def _verdict_cells(one: EngineVerdict) -> list[str]:
     return [
         escape(one.engine),
         escape(one.reference),
@@ -63,7 +63,7 @@ def _verdict_cells(one: Verdict) -> list[str]:
     ]
 
 
-def _details(one: Verdict) -> Iterator[str]:
+def _details(one: EngineVerdict) -> Iterator[str]:
     """Yield the verdict in words and the smallest witnesses."""
     yield f"- {escape(one.engine)}: {escape(one.message)}"
     for witness in one.witnesses[:WITNESSES]:

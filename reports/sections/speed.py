@@ -49,7 +49,7 @@ class Shape(NamedTuple):
         return f"{self.phase}: {calls}, {threads}, {sight}"
 
 
-class Part(NamedTuple):
+class SpeedPart(NamedTuple):
     """Which text."""
 
     corpus: str
@@ -62,7 +62,7 @@ class Part(NamedTuple):
         return ", ".join(filter(None, (self.corpus, self.language, length)))
 
 
-Values = Mapping[tuple[str, str, Shape, Part], Row]
+Values = Mapping[tuple[str, str, Shape, SpeedPart], Row]
 """Rows by metric, tokenizer, shape and part."""
 
 
@@ -85,7 +85,7 @@ def speed_section(view: View) -> Iterator[str]:
 
 
 def _values(view: View) -> Values:
-    found: dict[tuple[str, str, Shape, Part], Row] = {}
+    found: dict[tuple[str, str, Shape, SpeedPart], Row] = {}
     for row in view.timed_rows:
         params = row["params"]
         if row["corpus"] is None:
@@ -97,7 +97,7 @@ def _values(view: View) -> Values:
             params["threads"],
             params["text"],
         )
-        part = Part(row["corpus"], row["language"], params["length"])
+        part = SpeedPart(row["corpus"], row["language"], params["length"])
         # what was imported stands in only where tokbench did not time the same
         found.setdefault((row["metric"], row["tokenizer"], shape, part), row)
     return dict(sorted(found.items(), key=lambda item: PHASES.index(item[0][2].phase)))
@@ -187,7 +187,7 @@ def _ratios(view: View, values: Values, shape: Shape) -> str:
     return table(["text", *heads, *(escape(f"floor of {name}") for name in pinned)], rows)
 
 
-def _parts(values: Values, shape: Shape) -> list[Part]:
+def _parts(values: Values, shape: Shape) -> list[SpeedPart]:
     """Return the texts that have a value in such calls; the others stand among what was skipped."""
     found = [p for (_, _, s, p), row in values.items() if s == shape and row["value"] is not None]
     return list(dict.fromkeys(found))
@@ -290,7 +290,7 @@ def untimed(view: View) -> Iterator[str]:
     for row in view.timed_rows:
         timed = row["corpus"] is not None  # rows of the suite `complexity` are of no corpus
         if timed and row["status"] != "ok" and row["detail"]:
-            part = Part(row["corpus"], row["language"], row["params"]["length"]).in_words()
+            part = SpeedPart(row["corpus"], row["language"], row["params"]["length"]).in_words()
             of_reason = groups.setdefault(row["detail"], {"tokenizers": {}, "places": {}})
             of_reason["tokenizers"][row["tokenizer"]] = None
             of_reason["places"][part] = None

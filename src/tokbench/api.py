@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tokbench.bench.commands.inspect import Inspection, inspection_of
-from tokbench.bench.commands.tokenizer_names import entry_of
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.sides import SideInput, compare_sides, gate_of, load_side, side_of
 from tokbench.bench.config import schema
 from tokbench.bench.config.bundled import find_config
+from tokbench.bench.config.resolve import resolve
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import TokbenchError, UsageError
 from tokbench.bench.model import Tokenizer
@@ -159,19 +159,22 @@ def load_tokenizer(
 ) -> Tokenizer:
     """Return a tokenizer: by name, or by an entry as a config has it.
 
-    Names are the encodings of tiktoken, the samples of the extra `samples`, and types without
-    options. Relative paths in an entry start from `folder`, by default the working folder.
-    Raises `TokbenchError` where it is unknown or cannot be loaded.
+    A name is what a config takes in place of an entry: an encoding of tiktoken, a sample, a
+    baseline, a file or folder, a repository of the Hub. Relative paths start from `folder`, by
+    default the working folder. Raises `TokbenchError` where it is unknown or cannot be loaded.
 
     >>> tokenizer = load_tokenizer({"type": "utf8_bytes"})
     >>> [int(id) for id in tokenizer.encode_batch(["né"])[0]]
     [110, 195, 169]
     """
-    entry = entry_of(name_or_entry) if isinstance(name_or_entry, str) else dict(name_or_entry)
-    key = name_or_entry if isinstance(name_or_entry, str) else str(entry.get("type"))
+    start = Path(folder or ".").resolve()
     set_up_hub()
-    plugin = schema.load_entry(entry)
-    return TokenizerSource(key=key, plugin=plugin, folder=Path(folder or ".").resolve()).load()
+    if isinstance(name_or_entry, str):
+        found = resolve(name_or_entry, start)
+        key, entry = found.key, found.entry
+    else:
+        key, entry = str(name_or_entry.get("type")), name_or_entry
+    return TokenizerSource(key=key, plugin=schema.load_entry(entry), folder=start).load()
 
 
 def inspect(

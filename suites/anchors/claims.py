@@ -19,11 +19,11 @@ CORPUS = "parallel"
 Range = tuple[float, float]
 
 
-class _Part(BaseModel):
+class _Claim(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class MetricClaim(_Part):
+class MetricClaim(_Claim):
     """A metric of some tokenizers in one language lies in a range."""
 
     kind: Literal["metric"]
@@ -35,7 +35,7 @@ class MetricClaim(_Part):
     """The tokenizers that the claim is about; the others are there to compare."""
 
 
-class PiecesClaim(_Part):
+class PiecesClaim(_Claim):
     """Texts are cut into these pieces, a space before the first aside."""
 
     kind: Literal["pieces"]
@@ -44,7 +44,7 @@ class PiecesClaim(_Part):
     said: tuple[str, ...]
 
 
-class CountClaim(_Part):
+class CountClaim(_Claim):
     """Texts are so many tokens."""
 
     kind: Literal["count"]
@@ -53,7 +53,7 @@ class CountClaim(_Part):
     said: int
 
 
-class SavingClaim(_Part):
+class SavingClaim(_Claim):
     """The second tokenizer of each pair saves a share of the first one's tokens."""
 
     kind: Literal["saving"]
@@ -63,7 +63,7 @@ class SavingClaim(_Part):
     about: tuple[str, ...]
 
 
-class WhitespaceClaim(_Part):
+class WhitespaceClaim(_Claim):
     """Tokens ÷ pieces between white space lie in a range."""
 
     kind: Literal["whitespace"]
@@ -73,7 +73,7 @@ class WhitespaceClaim(_Part):
     about: tuple[str, ...]
 
 
-class BytesClaim(_Part):
+class BytesClaim(_Claim):
     """The ratio of bytes to the pivot's is the premium, within an absolute difference."""
 
     kind: Literal["bytes"]
@@ -88,7 +88,7 @@ Measure = Annotated[
 ]
 
 
-class Claim(_Part):
+class Claim(_Claim):
     """One statement, how it is measured, and what to know about it."""
 
     claim: str
@@ -96,7 +96,7 @@ class Claim(_Part):
     measure: Measure
 
 
-class Claims(_Part):
+class Claims(_Claim):
     """A page of claims; tokenizers and corpus are entries as in a run's config."""
 
     tokenizers: Mapping[str, Mapping[str, Any]]

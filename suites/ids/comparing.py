@@ -94,7 +94,7 @@ def known_explanations(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class LoadedPair:
     """A pair, loaded."""
 
     pair: Pair
@@ -217,7 +217,7 @@ class Differences:
         return self.reasons.total()
 
     def look_at(
-        self, comparison: Comparison, texts: Sequence[str], ids: Sequence[str | None]
+        self, comparison: LoadedPair, texts: Sequence[str], ids: Sequence[str | None]
     ) -> None:
         """Compare texts, and explain and count those that differ."""
         answers = comparison.answers(texts)
@@ -228,7 +228,7 @@ class Differences:
             self.add(comparison, explanation, texts[i], ids[i])
 
     def add(
-        self, comparison: Comparison, explanation: str, text: str, document_id: str | None
+        self, comparison: LoadedPair, explanation: str, text: str, document_id: str | None
     ) -> None:
         """Count one text that differs."""
         self.reasons[explanation] += 1
@@ -250,7 +250,7 @@ def suspects(cell: Cell, other: Cell, pair: Pair) -> tuple[IntArray, int]:
 
 
 def witnesses(
-    comparison: Comparison, found: Differences, suite: str, key: CellKey | None
+    comparison: LoadedPair, found: Differences, suite: str, key: CellKey | None
 ) -> Iterator[Finding]:
     """Yield a smallest text for each explanation."""
     for explanation in sorted(found.examples):
@@ -259,7 +259,7 @@ def witnesses(
         yield _finding(comparison, explanation, small, document_id, suite, key, found)
 
 
-def _smallest(comparison: Comparison, explanation: str, text: str) -> str:
+def _smallest(comparison: LoadedPair, explanation: str, text: str) -> str:
     if explanation == "crashed":
         return text  # each try would cost a process
 
@@ -273,7 +273,7 @@ def _smallest(comparison: Comparison, explanation: str, text: str) -> str:
 
 
 def _finding(
-    comparison: Comparison,
+    comparison: LoadedPair,
     explanation: str,
     text: str,
     document_id: str | None,

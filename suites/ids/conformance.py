@@ -35,8 +35,8 @@ from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, TokenizerSuite
 from tokbench.suites.ids.adversarial import adversarial
 from tokbench.suites.ids.comparing import (
-    Comparison,
     Differences,
+    LoadedPair,
     Pair,
     known_explanations,
     suspects,
@@ -127,15 +127,15 @@ class Conformance(TokenizerSuite):
         self, key: str, engine: Engine, examination: Examination
     ) -> Iterator[Measurement | Finding]:
         pair = Pair(first=key, second=engine.reference, expected=engine.expected)
-        comparison = Comparison.of(pair, examination)
-        ledger = Ledger()
+        comparison = LoadedPair.of(pair, examination)
+        ledger = EngineLedger()
         for place in self._places(comparison, examination):
             ledger.add(place)
             yield place.measurement(pair)
             yield from witnesses(comparison, place.found, "conformance", place.key)
         yield ledger.verdict(pair)
 
-    def _places(self, comparison: Comparison, examination: Examination) -> Iterator[Place]:
+    def _places(self, comparison: LoadedPair, examination: Examination) -> Iterator[Place]:
         yield from _corpora(comparison, examination)
         texts = adversarial(
             examination.seed,
@@ -198,7 +198,7 @@ class Place:
         )
 
 
-def _corpora(comparison: Comparison, examination: Examination) -> Iterator[Place]:
+def _corpora(comparison: LoadedPair, examination: Examination) -> Iterator[Place]:
     pair, cells = comparison.pair, examination.tallies.cells
     for other in examination.tallies.counted():
         if other.key.tokenizer != pair.second:
@@ -213,7 +213,7 @@ def _corpora(comparison: Comparison, examination: Examination) -> Iterator[Place
             yield Place(found=Differences(), n=other.tally.n, key=key, gone=reason)
 
 
-def _cell(comparison: Comparison, examination: Examination, mine: Cell, other: Cell) -> Place:
+def _cell(comparison: LoadedPair, examination: Examination, mine: Cell, other: Cell) -> Place:
     """Ask again about rows whose hashes differ, and about those that only the engine failed on."""
     rows, n = suspects(mine, other, comparison.pair)
     failed = np.intersect1d(np.array(mine.tally.failed_rows, np.int64), other.tally.rows)
@@ -226,7 +226,7 @@ def _cell(comparison: Comparison, examination: Examination, mine: Cell, other: C
 
 
 @dataclass(kw_only=True)
-class Ledger:
+class EngineLedger:
     """All places of one engine, added up to a verdict."""
 
     documents: int = 0

@@ -15,7 +15,7 @@ from pydantic import Field
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, TokenizerSuite
-from tokbench.suites.ids.comparing import Comparison, Differences, Pair, suspects, witnesses
+from tokbench.suites.ids.comparing import Differences, LoadedPair, Pair, suspects, witnesses
 from tokbench.suites.witnesses.fuzz import fuzz
 from tokbench.suites.witnesses.specs import AGREEMENT, UNEXPECTED
 
@@ -42,13 +42,13 @@ class Differential(TokenizerSuite):
         """Return how far each pair agrees, and a smallest text for each kind of difference."""
         for pair in self.pairs:
             if {pair.first, pair.second} == set(examination.tokenizers):
-                comparison = Comparison.of(pair, examination)
+                comparison = LoadedPair.of(pair, examination)
                 yield from _corpora(examination, comparison)
                 if self.fuzz:
                     yield from _fuzz(comparison, examination.seed, self.fuzz)
 
 
-def _corpora(examination: Examination, comparison: Comparison) -> Iterator[Measurement | Finding]:
+def _corpora(examination: Examination, comparison: LoadedPair) -> Iterator[Measurement | Finding]:
     for cell in examination.tallies.counted():
         pair, key = comparison.pair, cell.key
         other = examination.tallies.cells.get(CellKey(pair.second, key.corpus, key.language))
@@ -63,7 +63,7 @@ def _corpora(examination: Examination, comparison: Comparison) -> Iterator[Measu
         yield from witnesses(comparison, found, "differential", key)
 
 
-def _fuzz(comparison: Comparison, seed: int, n: int) -> Iterator[Measurement | Finding]:
+def _fuzz(comparison: LoadedPair, seed: int, n: int) -> Iterator[Measurement | Finding]:
     texts = fuzz(seed, n, comparison.spellings)
     found = Differences()
     found.look_at(comparison, [t.text for t in texts], [f"fuzz:{t.category}" for t in texts])
@@ -72,7 +72,7 @@ def _fuzz(comparison: Comparison, seed: int, n: int) -> Iterator[Measurement | F
 
 
 def _measurements(
-    comparison: Comparison, found: Differences, n: int, key: CellKey | None
+    comparison: LoadedPair, found: Differences, n: int, key: CellKey | None
 ) -> Iterator[Measurement]:
     pair = comparison.pair
     of = {"first": pair.first, "second": pair.second}

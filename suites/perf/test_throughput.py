@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.speed.benchmarks import Benchmarks, Timed
+from tokbench.bench.speed.benchmarks import Benchmarks, TimedCase
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -27,5 +27,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.mark.benchmark(disable_gc=True)
-def test_throughput(benchmark: Any, timed: Timed) -> None:
+def test_throughput(benchmark: Any, timed: TimedCase) -> None:
     timed.run(benchmark)

@@ -36,7 +36,7 @@ ByRound = Mapping[int, Mapping[int, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class PinnedRatio:
     """A tokenizer beside its pinned one on a case; `ratio` is None where rounds are too few."""
 
     tokenizer: str
@@ -69,7 +69,7 @@ def distance(ratio: float) -> float:
     return max(ratio, 1 / ratio)
 
 
-class Samples:
+class CaseSamples:
     """The samples of a contest by who and what they are of; warm-ups are left out."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
@@ -128,7 +128,7 @@ def values(
     """Return every value of the suite, and a finding for each tokenizer that failed."""
     failed = {(f.tokenizer, _identity(f.case)): f for f in failures}
     # what failed in one process has no value, whatever others gave; its samples are stored
-    kept = Samples(s for s in samples if (s.tokenizer, _identity(s)) not in failed)
+    kept = CaseSamples(s for s in samples if (s.tokenizer, _identity(s)) not in failed)
     measurements: list[Measurement] = []
     comparisons = list(_corrected_by_kind(_comparisons(contest, grid, kept, pinned)))
     for case in grid.cases:
@@ -255,14 +255,14 @@ def _drift(samples: Sequence[Sample]) -> float:
 
 
 def _comparisons(
-    contest: Contest, grid: Grid, samples: Samples, pinned: Mapping[str, str]
-) -> Iterator[Comparison]:
+    contest: Contest, grid: Grid, samples: CaseSamples, pinned: Mapping[str, str]
+) -> Iterator[PinnedRatio]:
     for case in grid.cases:
         for name in contest.tokenizers:
             other = pinned[name]
             if name == other or not samples.of(name, case) or not samples.of(other, case):
                 continue
-            yield Comparison(
+            yield PinnedRatio(
                 tokenizer=name,
                 pinned=other,
                 case=case,
@@ -271,7 +271,7 @@ def _comparisons(
             )
 
 
-def floor_of(samples: Samples, pinned: str, case: Case) -> Ratio | None:
+def floor_of(samples: CaseSamples, pinned: str, case: Case) -> Ratio | None:
     """Return the ratio of a pinned tokenizer to its twin."""
     return _ratio(samples.seconds(pinned, case), samples.seconds(pinned, case, twin=True))
 
@@ -285,9 +285,9 @@ def _ratio(top: ByRound, bottom: ByRound) -> Ratio | None:
     return ratio_of([rounds for rounds in processes if rounds])
 
 
-def _corrected_by_kind(comparisons: Iterable[Comparison]) -> Iterator[Comparison]:
+def _corrected_by_kind(comparisons: Iterable[PinnedRatio]) -> Iterator[PinnedRatio]:
     """Correct within each kind of call: comparisons that a reader sees in one table."""
-    families: dict[tuple[Any, ...], list[Comparison]] = defaultdict(list)
+    families: dict[tuple[Any, ...], list[PinnedRatio]] = defaultdict(list)
     for comparison in comparisons:
         families[_kind_of_call(comparison.case)].append(comparison)
     for family in families.values():
@@ -298,7 +298,7 @@ def _kind_of_call(case: Case) -> tuple[Any, ...]:
     return case.phase, case.call, case.batch_size, case.threads, case.sight
 
 
-def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def corrected(comparisons: Sequence[PinnedRatio]) -> list[PinnedRatio]:
     """Give each comparison its p-value corrected by Holm; none where one has no p-value."""
     p_values = [c.ratio.p if c.ratio else None for c in comparisons]
     known = [p for p in p_values if p is not None]
@@ -311,7 +311,7 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def _ratios(
     case: Case,
     contest: Contest,
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[PinnedRatio],
     failed: Mapping[tuple[str, Any], Failure],
     pinned: Mapping[str, str],
 ) -> Iterator[Measurement]:
@@ -341,7 +341,7 @@ def _ratios(
         )
 
 
-def _relative(comparison: Comparison, comparisons: int) -> Measurement:
+def _relative(comparison: PinnedRatio, comparisons: int) -> Measurement:
     ratio, case = comparison.ratio, comparison.case
     params = {**case.params(), "reference": comparison.pinned, "comparisons": comparisons}
     if ratio is None:
@@ -375,7 +375,7 @@ def _relative(comparison: Comparison, comparisons: int) -> Measurement:
     )
 
 
-def _floors(case: Case, samples: Samples, pinned: Mapping[str, str]) -> Iterator[Measurement]:
+def _floors(case: Case, samples: CaseSamples, pinned: Mapping[str, str]) -> Iterator[Measurement]:
     for name in dict.fromkeys(pinned.values()):
         ratio = floor_of(samples, name, case)
         if ratio is None:
@@ -403,7 +403,7 @@ def _floors(case: Case, samples: Samples, pinned: Mapping[str, str]) -> Iterator
         )
 
 
-def _processes(samples: Samples, contest: Contest) -> Iterator[Measurement]:
+def _processes(samples: CaseSamples, contest: Contest) -> Iterator[Measurement]:
     """Yield load time and peak memory, by number of threads."""
     for (name, threads), loads in samples.loads.items():
         if name not in contest.tokenizers:

@@ -13,7 +13,7 @@ import pytest
 
 from tokbench.bench import plugins
 from tokbench.bench.compare.comparison import Comparison, compare
-from tokbench.bench.compare.explanation import Explanation, Part, Segment
+from tokbench.bench.compare.explanation import ChangedPart, Explanation, Segment
 from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.compare.snapshot import (
     Key,
@@ -65,7 +65,11 @@ EXPLANATION = Explanation(
     renumbered=0,
     unmatched=0,
     parts_differ=("merges",),
-    by={"cause": (Part(name="merges", segments=3, base_tokens=6, candidate_tokens=9, added=3),)},
+    by={
+        "cause": (
+            ChangedPart(name="merges", segments=3, base_tokens=6, candidate_tokens=9, added=3),
+        )
+    },
     top=(SEGMENT,),
     top_documents=(),
 )

@@ -90,7 +90,7 @@ def test_missing_data_is_said_and_is_no_success(tmp_path: Path) -> None:
 
 def test_a_moved_figure_is_shown_with_what_was_published() -> None:
     check = Check(what="German", expected=54.4, measured=55.0, tolerance=0.05)
-    outcome = anchors.Outcome(
+    outcome = anchors.AnchorOutcome(
         name="x", citation="c", protocol="p", divergences="none", status="moved", checks=(check,)
     )
     assert "German: published 54.4, measured 55.0 (tolerance 0.05)" in anchors.render([outcome])

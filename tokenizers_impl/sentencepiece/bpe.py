@@ -113,7 +113,7 @@ class SentencePieceBPETokenizer(PieceTokenizer):
         longer = [piece for piece in self.pieces.learned if len(piece) > 1]
         self.ranks = {piece: rank for rank, piece in enumerate(longer)}
         self._splitter = WordSplitter(self.ranks)
-        self._words = _WordCache(self)
+        self._words = _PieceCache(self)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -142,7 +142,7 @@ class SentencePieceBPETokenizer(PieceTokenizer):
         return Merging(entries=lambda: ((i, piece) for piece, i in learned.items()), join=join)
 
 
-class _WordCache(dict[str, list[int]]):
+class _PieceCache(dict[str, list[int]]):
     """Words that were cut before; cleared when full, so memory is bounded."""
 
     LIMIT = 1 << 18

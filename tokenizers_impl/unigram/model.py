@@ -87,7 +87,7 @@ class UnigramTokenizer(PieceTokenizer):
         lowest = np.float32(min(self.scores.values(), default=0.0))
         self.unknown_score = float(lowest - np.float32(UNKNOWN_PENALTY))
         self._splitter = WordSplitter(self.scores)
-        self._words = _WordCache(self)
+        self._words = _CutCache(self)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -175,7 +175,7 @@ Entry = tuple[list[int], float, float]
 """Ids of a word, its score, and minus the highest score before it for which they hold."""
 
 
-class _WordCache(dict[str, Entry]):
+class _CutCache(dict[str, Entry]):
     """Words that were cut before; cleared when full, so memory is bounded."""
 
     LIMIT = 1 << 18

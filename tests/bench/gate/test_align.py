@@ -8,16 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.bench.compare.align import Alignment, Change, Side, align
+from tokbench.bench.compare.align import AlignedSide, Alignment, Change, align
 
 PIECES = [b"a", b"b", b" ", b"ab", b"ba", b" a", b" ab", b"aba", None]
 UNKNOWN = 8
 LENGTHS = np.array([len(piece or b"") for piece in PIECES], np.int64)
 
 
-def side(documents: Sequence[Sequence[int]]) -> Side:
+def side(documents: Sequence[Sequence[int]]) -> AlignedSide:
     ids = [np.array(one, np.uint32) for one in documents]
-    return Side(ids=ids, token_bytes=PIECES, byte_lengths=LENGTHS)
+    return AlignedSide(ids=ids, token_bytes=PIECES, byte_lengths=LENGTHS)
 
 
 def found(base: Sequence[Sequence[int]], candidate: Sequence[Sequence[int]]) -> Alignment:
@@ -41,7 +41,9 @@ def test_cuts_that_move_without_changing_the_number_are_a_change_too() -> None:
 def test_the_same_cut_under_another_id_is_renumbered() -> None:
     pieces = [b"a", b"a"]
     sides = [
-        Side(ids=[np.array([i], np.uint32)], token_bytes=pieces, byte_lengths=np.array([1, 1]))
+        AlignedSide(
+            ids=[np.array([i], np.uint32)], token_bytes=pieces, byte_lengths=np.array([1, 1])
+        )
         for i in (0, 1)
     ]
     alignment = align(*sides)
