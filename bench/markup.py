@@ -163,13 +163,21 @@ def latex(text: str) -> str:
     return one_line(text).translate(_LATEX)
 
 
-def strict_json(value: Any, *, ascii_only: bool = False, indent: int | None = 1) -> str:
+def strict_json(
+    value: Any, *, ascii_only: bool = False, indent: int | None = 1, sort_keys: bool = False
+) -> str:
     r"""Return JSON that every parser reads: no NaN, no half of a surrogate pair.
 
     >>> print(strict_json({"a": "\udc80 ##[x]"}, indent=None))
     {"a": "\\u{DC80} #\u0023[x]"}
     """
-    text = json.dumps(_whole(value), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    text = json.dumps(
+        _whole(value),
+        indent=indent,
+        ensure_ascii=ascii_only,
+        allow_nan=False,
+        sort_keys=sort_keys,
+    )
     return text.replace("##", "#\\u0023")  # it stands in strings only
 
 

@@ -6,13 +6,20 @@ There are counts, ratios and hashes in it, never a text, an id or a timing.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from tokbench.bench.compare.baseline_file import (
+    FORMAT,
+    BaselineShape,
+    StatedShape,
+    damaged,
+    read_document,
+    seal_of,
+)
 from tokbench.bench.compare.snapshot import (
+    IDENTITY_METRICS,
     Key,
     MetricFacts,
     SliceFacts,
@@ -23,21 +30,21 @@ from tokbench.bench.compare.snapshot import (
 )
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.errors import ResultsError, UsageError
-from tokbench.bench.files import write_whole
+from tokbench.bench.files import parse_json, write_whole
+from tokbench.bench.markup import strict_json
 from tokbench.bench.model import Place
 from tokbench.bench.results.run_folder import SCHEMA_VERSION, Results
 
-FORMAT = 1
 SUFFIX = ".baseline.json"
 
 
 def save(results: Results, path: Path) -> Snapshot:
-    """Write the baseline of a finished run: what the gate of its config looks at.
+    """Write the baseline of a finished run: what the gate of its config looks at, and its rules.
 
-    Raises `ResultsError` when a cell of the run is not ok: a baseline must not leave out what it
-    is meant to guard.
+    Raises `ResultsError` when a cell or a value of the run is not ok: a baseline must not leave
+    out what it is meant to guard.
     """
-    snapshot = snapshot_of(results)
+    snapshot = replace(snapshot_of(results), origin="baseline")
     if snapshot.incomplete:
         cell, reason = next(iter(snapshot.incomplete.items()))
         raise ResultsError(
@@ -45,12 +52,14 @@ def save(results: Results, path: Path) -> Snapshot:
             f"{' × '.join(cell)}: {reason}; a baseline of this run would never guard them: repair "
             "the run or take those cells out of its config"
         )
-    gate = Gate.model_validate(results.run["config"].get("gate", {}))
+    gate = Gate(rules=snapshot.rules)
     gated = replace(
         snapshot,
         values={key: value for key, value in snapshot.values.items() if _is_gated(key, gate)},
     )
-    write_whole(path, render(gated))
+    text = render(gated)
+    parse(text, str(results.folder))  # what could not be read again is not written
+    write_whole(path, text)
     return gated
 
 
@@ -63,36 +72,43 @@ def _is_gated(key: Key, gate: Gate) -> bool:
 
 def render(snapshot: Snapshot) -> str:
     """Return the text of a baseline: JSON, sorted, one value a line."""
-    head: dict[str, Any] = {
+    document: dict[str, Any] = {
         "tokbench_baseline": FORMAT,
-        "results_schema": SCHEMA_VERSION,
+        "results_schema": snapshot.schema,
         "name": snapshot.name,
         "policy": snapshot.policy,
         "versions": snapshot.versions,
-    }
-    blocks = {
+        "rules": [rule.model_dump(mode="json", exclude_none=True) for rule in snapshot.rules],
         "tokenizers": {name: asdict(t) for name, t in snapshot.tokenizers.items()},
         "slices": {_path(*place): asdict(facts) for place, facts in snapshot.slices.items()},
         "metrics": {name: asdict(facts) for name, facts in snapshot.metrics.items()},
         "values": {key_path(key): _plain(value) for key, value in snapshot.values.items()},
     }
-    lines = [f" {_json(name)}: {_json(value)}," for name, value in head.items()]
-    for block, entries in blocks.items():
-        lines.append(f" {_json(block)}: {{")
-        rows = [f"  {_json(name)}: {_json(entries[name])}" for name in sorted(entries)]
-        lines.append(",\n".join(rows) + "\n }" + ("" if block == "values" else ","))
-    return "{\n" + "\n".join(lines) + "\n}\n"
+    document = parse_json(strict_json(document))  # as it will be read
+    document = {"tokbench_baseline": FORMAT, "seal": seal_of(document)} | document
+    lines = [_line(name, value) for name, value in document.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(name: str, value: Any) -> str:
+    """Return one key of a baseline; of a block, each entry on a line of its own."""
+    if name not in ("tokenizers", "slices", "metrics", "values", "rules") or not value:
+        return f" {_json(name)}: {_json(value)}"
+    if name == "rules":
+        return f" {_json(name)}: [\n" + ",\n".join(f"  {_json(rule)}" for rule in value) + "\n ]"
+    rows = [f"  {_json(key)}: {_json(value[key])}" for key in sorted(value)]
+    return f" {_json(name)}: {{\n" + ",\n".join(rows) + "\n }"
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return strict_json(value, sort_keys=True, indent=None)
 
 
 def _plain(value: Value) -> Any:
     """A number or hash stands for itself; whole numbers are written without a fraction."""
     if value.value is None or value.status != "ok":
         return asdict(value)
-    if isinstance(value.value, float) and value.value.is_integer():
+    if isinstance(value.value, float) and value.value.is_integer() and abs(value.value) < 2**53:
         return int(value.value)
     return value.value
 
@@ -135,54 +151,69 @@ def parse_key(path: str) -> Key:
     return Key(tokenizer, corpus, language, metric, label.removesuffix("]"))
 
 
-def parse(text: str, name: str) -> Snapshot:
+def parse(text: str | bytes, name: str) -> Snapshot:
     """Return the snapshot in a baseline's text.
 
-    Raises `ResultsError` when it is no baseline, or one of another version.
+    Raises `ResultsError` when it is no baseline, without a seal, damaged, or from a newer tokbench.
     """
+    shape = read_document(text, name, SCHEMA_VERSION)
     try:
-        document = json.loads(text)
-    except ValueError as exc:
-        raise ResultsError(f"{name}: is no baseline: not JSON ({exc})") from exc
-    if not isinstance(document, dict) or "tokbench_baseline" not in document:
-        raise ResultsError(
-            f"{name}: is no baseline; make one with: tokbench baseline save RUN FILE"
-        )
-    for key, ours in (("tokbench_baseline", FORMAT), ("results_schema", SCHEMA_VERSION)):
-        if document.get(key) != ours:
-            raise ResultsError(
-                f"{name}: has {key} {document.get(key)}, this tokbench compares {ours}, so there "
-                "is nothing to compare; save a new baseline with this version"
-            )
-    try:
-        return _snapshot(document, name)
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
-        raise ResultsError(
-            f"{name}: is damaged ({type(exc).__name__}: {exc}); save it again, and resolve merge "
-            "conflicts in it by saving a new one"
-        ) from exc
+        snapshot = _snapshot(shape, name)
+    except ValueError as exc:  # a path without its four parts
+        raise damaged(name, str(exc)) from exc
+    for key, value in snapshot.values.items():
+        if why := _misfit(key, value, snapshot):
+            raise damaged(name, f"the row {key_path(key)!r} {why}")
+    return snapshot
 
 
-def _snapshot(document: Mapping[str, Any], name: str) -> Snapshot:
+def _snapshot(shape: BaselineShape, name: str) -> Snapshot:
     slices = {}
-    for path, facts in document["slices"].items():
+    for path, facts in shape.slices.items():
         corpus, language = (_unescape(part) or "" for part in path.split(" / "))
-        slices[Place(corpus, language)] = SliceFacts(**facts)
+        slices[Place(corpus, language)] = SliceFacts(**dict(facts))
     return Snapshot(
         name=name,
-        policy=document["policy"],
-        versions=document["versions"],
+        policy=shape.policy,
+        versions=shape.versions,
+        rules=tuple(shape.rules),
+        schema=shape.results_schema,
+        origin="baseline",
         slices=slices,
-        tokenizers={n: TokenizerIdentity(**t) for n, t in document["tokenizers"].items()},
-        metrics={n: MetricFacts(**m) for n, m in document["metrics"].items()},
-        values={parse_key(path): _value(v) for path, v in document["values"].items()},
+        tokenizers={n: TokenizerIdentity(**t.model_dump()) for n, t in shape.tokenizers.items()},
+        metrics={n: MetricFacts(**dict(m)) for n, m in shape.metrics.items()},
+        values={parse_key(path): _value(v) for path, v in shape.values.items()},
     )
 
 
-def _value(stored: Any) -> Value:
-    if isinstance(stored, dict):
-        return Value(**stored)
-    return Value(value=float(stored) if isinstance(stored, int | float) else str(stored))
+def _value(stored: float | str | StatedShape) -> Value:
+    if isinstance(stored, StatedShape):
+        return Value(value=_number(stored.value), status=stored.status, detail=stored.detail)
+    return Value(value=_number(stored))
+
+
+def _number(value: float | str | None) -> float | str | None:
+    return float(value) if isinstance(value, int | float) else value
+
+
+def _misfit(key: Key, value: Value, snapshot: Snapshot) -> str | None:
+    """Return what is wrong with a row, None where it fits the head and its metric."""
+    if key.metric not in snapshot.metrics:
+        return "is of a metric that the head does not describe"
+    if key.tokenizer is not None and key.tokenizer not in snapshot.tokenizers:
+        return "is of a tokenizer that the head does not name"
+    if key.corpus is not None and not any(
+        place.corpus == key.corpus and key.language in (None, place.language)
+        for place in snapshot.slices
+    ):
+        return "is of text that the head does not name"
+    if value.status not in ("ok", "refused"):
+        return f"has the status {value.status}, which no saved row has"
+    if value.value is None:
+        stated = value.detail and key.metric not in IDENTITY_METRICS
+        return None if stated else "has no value and no reason"
+    is_hash = snapshot.metrics[key.metric].unit == "hash"
+    return None if isinstance(value.value, str) == is_hash else "has a value of another type"
 
 
 def found_below(folder: Path) -> list[Path]:

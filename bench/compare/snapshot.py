@@ -10,15 +10,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
+from pydantic import ValidationError
 
+from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.model import Direction, Place, Status
 from tokbench.bench.results.params import Row, telling_params
-from tokbench.bench.results.run_folder import Results
+from tokbench.bench.results.run_folder import SCHEMA_VERSION, Results
 
 IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
     "fingerprint": ("hash", "none"),
@@ -105,6 +107,11 @@ class Snapshot:
     tokenizers: Mapping[str, TokenizerIdentity]
     metrics: Mapping[str, MetricFacts]
     values: Mapping[Key, Value]
+    rules: tuple[Rule, ...] = ()
+    """The rules of the config that it was made with."""
+    schema: int = SCHEMA_VERSION
+    """Version of the results it was made from."""
+    origin: Literal["run", "baseline"] = "run"
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
     """Cells that are not ok, and why."""
 
@@ -138,6 +145,8 @@ def snapshot_of(results: Results) -> Snapshot:
         tokenizers=identities,
         metrics=metric_facts((row["metric"], row["unit"], row["direction"]) for row in rows),
         values=values,
+        rules=_rules(results),
+        schema=run["schema_version"],
         incomplete={
             CellKey(cell["tokenizer"], cell["corpus"], cell["language"]): (
                 f"{cell['status']}: {cell['detail'] or 'no reason recorded'}"
@@ -146,6 +155,17 @@ def snapshot_of(results: Results) -> Snapshot:
             if cell["status"] != "ok"
         },
     )
+
+
+def _rules(results: Results) -> tuple[Rule, ...]:
+    """Return the rules of a run's config; other keys of its gate may be those of another version."""
+    try:
+        return Gate(rules=results.run["config"].get("gate", {}).get("rules", ())).rules
+    except ValidationError as exc:
+        raise ResultsError(
+            f"{results.folder / 'run.json'}: the rules of its gate cannot be read: "
+            f"{exc.errors(include_url=False)[0]['msg']}"
+        ) from exc
 
 
 def metric_facts(rows: Iterable[tuple[str, str, Direction]]) -> dict[str, MetricFacts]:

@@ -27,7 +27,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 class SpeedLimits(BaseModel):
     """When a candidate counts as slower, and how much is measured to tell."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     former: ClassVar[Mapping[str, str]] = {
         "most": "is now called `max_processes`",
@@ -75,7 +75,7 @@ class SpeedLimits(BaseModel):
 class Rule(BaseModel):
     """What some values may do: selectors first (left out: all), then settings (left out: as is)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     metric: Names | None = Field(None, description="Selector: names of metrics.")
     tokenizer: Names | None = Field(None, description="Selector: keys of tokenizers.")
