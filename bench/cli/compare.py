@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -18,9 +18,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sides", nargs=-1, required=True, metavar="[BASE] CANDIDATE")
-@click.option("--config", help="Take the gate from this config, and BASE where it is not given.")
-@click.option("--base-python", type=click.Path(path_type=Path), help="Interpreter of the base.")
-@click.option("--candidate-python", type=click.Path(path_type=Path), help="And of the candidate.")
+@click.option(
+    "--config", help="Take the candidate's rules from this config, and BASE where it is not given."
+)
+@click.option(
+    "--rules",
+    type=click.Choice(["base", "candidate"]),
+    default="base",
+    show_default=True,
+    help="Whose rules decide, where the base has any.",
+)
+@click.option(
+    "--base-python", type=click.Path(path_type=Path), help="Python interpreter for the base."
+)
+@click.option(
+    "--candidate-python",
+    type=click.Path(path_type=Path),
+    help="Python interpreter for the candidate.",
+)
 @click.option(
     "--runs", type=click.Path(path_type=Path), default=Path("runs"), help="Where A/B runs go."
 )
@@ -30,6 +45,7 @@ if TYPE_CHECKING:
 def compare(
     sides: tuple[str, ...],
     config: str | None,
+    rules: Literal["base", "candidate"],
     base_python: Path | None,
     candidate_python: Path | None,
     runs: Path,
@@ -41,7 +57,8 @@ def compare(
 
     A side is a run folder, a baseline file, or a baseline at a git revision (REVISION:FILE). With
     --base-python and --candidate-python the only argument is a config, which runs in both
-    environments. Exit codes: 0 the same or better; 1 worse or changed; 3 not comparable.
+    environments. Exit codes: 0 the same or better; 1 worse or changed; 3 not comparable, or a side
+    is missing, damaged, or the other side itself.
     """
     from tokbench.bench.compare import sides as side
     from tokbench.bench.compare import two_environments
@@ -60,7 +77,7 @@ def compare(
             raise click.UsageError("--set is for an A/B; two finished sides stay as they are")
         pair = side.load_pair(sides, loaded)
     gate = loaded.run.gate if loaded else side.gate_of(pair[1])
-    comparison = side.compare_sides(*pair, gate)
+    comparison = side.compare_sides(*pair, gate, rules=rules)
     _show(comparison, output, as_json=as_json)
     sys.exit(comparison.exit_code)
 

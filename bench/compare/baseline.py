@@ -52,6 +52,13 @@ def save(results: Results, path: Path) -> Snapshot:
             f"{' × '.join(cell)}: {reason}; a baseline of this run would never guard them: repair "
             "the run or take those cells out of its config"
         )
+    for key, value in snapshot.values.items():
+        if value.status not in ("ok", "refused"):
+            raise ResultsError(
+                f"{results.folder}: {key_path(key)} {value.status}: "
+                f"{value.detail or 'no reason recorded'}; a baseline of this run would never guard "
+                "it: repair the run or take that suite out of its config"
+            )
     gate = Gate(rules=snapshot.rules)
     gated = replace(
         snapshot,
@@ -84,6 +91,8 @@ def render(snapshot: Snapshot) -> str:
         "metrics": {name: asdict(facts) for name, facts in snapshot.metrics.items()},
         "values": {key_path(key): _plain(value) for key, value in snapshot.values.items()},
     }
+    if not snapshot.rules:
+        del document["rules"]
     document = parse_json(strict_json(document))  # as it will be read
     document = {"tokbench_baseline": FORMAT, "seal": seal_of(document)} | document
     lines = [_line(name, value) for name, value in document.items()]
@@ -202,10 +211,7 @@ def _misfit(key: Key, value: Value, snapshot: Snapshot) -> str | None:
         return "is of a metric that the head does not describe"
     if key.tokenizer is not None and key.tokenizer not in snapshot.tokenizers:
         return "is of a tokenizer that the head does not name"
-    if key.corpus is not None and not any(
-        place.corpus == key.corpus and key.language in (None, place.language)
-        for place in snapshot.slices
-    ):
+    if key.corpus is not None and (key.corpus, key.language) not in snapshot.places:
         return "is of text that the head does not name"
     if value.status not in ("ok", "refused"):
         return f"has the status {value.status}, which no saved row has"

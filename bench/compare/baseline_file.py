@@ -13,9 +13,9 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from tokbench.bench.config.gate import Rule
+from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json
 from tokbench.bench.model import Direction, Kind, Status
@@ -85,11 +85,17 @@ class BaselineShape(_Shape):
     name: str
     policy: Mapping[str, str | bool | Number | None]
     versions: Mapping[str, str]
-    rules: list[Rule]
+    rules: list[Rule] = Field(default_factory=list)
     tokenizers: Annotated[Mapping[str, TokenizerShape], Field(min_length=1)]
     slices: Annotated[Mapping[str, SliceShape], Field(min_length=1)]
     metrics: Annotated[Mapping[str, MetricShape], Field(min_length=1)]
     values: Annotated[Mapping[str, Number | str | StatedShape], Field(min_length=1)]
+
+    @field_validator("rules")
+    @classmethod
+    def _as_in_a_config(cls, rules: list[Rule]) -> list[Rule]:
+        Gate(rules=tuple(rules))
+        return rules
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
@@ -109,17 +115,18 @@ def read_document(data: str | bytes, name: str, newest_schema: int) -> BaselineS
     tokbench.
     """
     document = _parsed(data, name)
-    if "seal" not in document:
-        raise ResultsError(
-            f"{name}: has no seal, because an older tokbench saved it or a line was removed; save "
-            "it again: tokbench baseline save RUN FILE"
-        )
     for key, ours in (("tokbench_baseline", FORMAT), ("results_schema", newest_schema)):
         found = document.get(key)
         if isinstance(found, int) and not isinstance(found, bool) and found > ours:
             raise ResultsError(
-                f"{name}: has {key} {found}, this tokbench reads up to {ours}; upgrade tokbench"
+                f"{name}: has {key} {found}, this tokbench reads up to {ours}, so there is nothing "
+                "to compare; upgrade tokbench, or save a new baseline with this version"
             )
+    if "seal" not in document:
+        raise ResultsError(
+            f"{name}: has no seal (an older tokbench saved it, or a line was removed), so there is "
+            "nothing to compare; save it again: tokbench baseline save RUN FILE"
+        )
     if document["seal"] != seal_of(document):
         raise damaged(name, "its seal does not match its content")
     try:

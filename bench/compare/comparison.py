@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
-from tokbench.bench.compare.snapshot import IDENTITY_METRICS, Key, Snapshot, Value
+from tokbench.bench.compare.snapshot import (
+    IDENTITY_METRICS,
+    Key,
+    MetricFacts,
+    Snapshot,
+    Value,
+    metric_facts,
+)
 from tokbench.bench.compare.verdicts import (
     EFFECTS,
     OUTCOMES,
@@ -21,8 +28,9 @@ from tokbench.bench.compare.verdicts import (
     judge,
     with_effects,
 )
-from tokbench.bench.config.gate import Gate
+from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.model import Place
+from tokbench.bench.results.run_folder import REDEFINED
 
 if TYPE_CHECKING:
     from tokbench.bench.compare.explanation import Explanation
@@ -42,6 +50,10 @@ class Comparison:
     explanations: tuple[Explanation, ...] = ()
     unexplained: tuple[str, ...] = ()
     """What cannot be explained, and what to switch on."""
+    let_pass: Mapping[Outcome, int] = field(default_factory=dict)
+    """Values that pass, and would not without rules, by the outcome they would have."""
+    rules_from: Literal["base", "candidate"] | None = None
+    """Whose rules decided, None where it does not matter."""
 
     @property
     def exit_code(self) -> int:
@@ -80,31 +92,107 @@ def _gravity(verdict: Verdict) -> tuple[object, ...]:
 
 
 def compare(base: Snapshot, candidate: Snapshot, gate: Gate) -> Comparison:
-    """Return the verdicts on every value that either side has."""
-    mismatches = _mismatches(base, candidate)
-    spread = _spread(base, candidate)
-    keys = sorted({*base.values, *candidate.values}, key=Key.order)
-    keys = [key for key in keys if value_of(base, key) or value_of(candidate, key)]
-    keys += sorted(_cells_without_values(base, candidate, keys), key=Key.order)
-    verdicts = [_verdict(key, base, candidate, gate, mismatches) for key in keys]
-    # A baseline holds gated values only: what it leaves out on purpose is not news.
-    verdicts = [v for v in verdicts if v.gated or v.outcome != "new"]
-    verdicts = [_ungated(v, spread.get(v.key.tokenizer or "")) for v in verdicts]
+    """Return the verdicts on every value that either side has, or that a baseline should have."""
+    sides = _Sides.of(base, candidate)
+    verdicts = sides.verdicts(gate)
+    let_pass: Mapping[Outcome, int] = {}
+    if gate.rules:
+        strict = {v.key: v for v in sides.verdicts(Gate())}
+        let_pass = Counter(
+            strict[v.key].outcome
+            for v in verdicts
+            if v.effect == "passes" and strict[v.key].effect != "passes"
+        )
     return Comparison(
         base=base,
         candidate=candidate,
-        verdicts=tuple(with_effects(verdicts, gate)),
-        mismatches=tuple(dict.fromkeys(mismatches.values())),
-        notes=tuple(spread.values()),
+        verdicts=tuple(verdicts),
+        mismatches=tuple(dict.fromkeys(sides.mismatches.values())),
+        notes=tuple(sides.spread.values()),
+        let_pass=let_pass,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sides:
+    """Two snapshots, and what stands between them whatever the rules are."""
+
+    base: Snapshot
+    candidate: Snapshot
+    keys: Sequence[Key]
+    metrics: Mapping[str, MetricFacts]
+    mismatches: Mapping[Place | None, str]
+    spread: Mapping[str, str]
+    lacking: frozenset[Key]
+    """Values that the base should have by its own head, and does not."""
+
+    @classmethod
+    def of(cls, base: Snapshot, candidate: Snapshot) -> _Sides:
+        keys = sorted({*base.values, *candidate.values}, key=Key.order)
+        keys = [key for key in keys if value_of(base, key) or value_of(candidate, key)]
+        lacking = _lacking(base, keys)
+        keys += sorted(lacking.difference(keys), key=Key.order)
+        keys += sorted(_cells_without_values(base, candidate, keys), key=Key.order)
+        return cls(
+            base=base,
+            candidate=candidate,
+            keys=keys,
+            metrics={**metric_facts([]), **base.metrics, **candidate.metrics},
+            mismatches=_mismatches(base, candidate),
+            spread=_spread(base, candidate),
+            lacking=lacking,
+        )
+
+    def verdicts(self, gate: Gate) -> list[Verdict]:
+        """Return what a gate makes of every value; new values that it does not gate are no news."""
+        found = [_verdict(key, self, gate) for key in self.keys]
+        found = [v for v in found if v.gated or v.outcome != "new"]
+        found = [_ungated(v, self.spread.get(v.key.tokenizer or "")) for v in found]
+        return with_effects(found, gate)
+
+
+def _lacking(base: Snapshot, keys: Sequence[Key]) -> frozenset[Key]:
+    """Return the values that a baseline names in its head and holds no row of.
+
+    What its own rules do not gate was left out on purpose. A part that is not there is no lack
+    where other parts of the same metric are: suites write the parts that occur.
+    """
+    if base.origin != "baseline":
+        return frozenset()
+    rows = {key[:4] for key in base.values}
+    gate = Gate(rules=base.rules)
+    wanted = {key for key in keys if _is_named(base, key)}
+    for name in base.tokenizers:
+        wanted.add(Key(name, None, None, "fingerprint"))
+        wanted |= {Key(name, *p, "ids") for p, facts in base.slices.items() if facts.documents}
+    lacking = {key for key in wanted if key[:4] not in rows}
+    return frozenset(key for key in lacking if settings_of(gate, key).gated)
+
+
+def _is_named(base: Snapshot, key: Key) -> bool:
+    """Tell whether a baseline's head names the tokenizer, the text and the metric of a value."""
+    return (
+        key.metric in base.metrics
+        and (key.tokenizer is None or key.tokenizer in base.tokenizers)
+        and (key.corpus is None or (key.corpus, key.language) in base.places)
+    )
+
+
+def settings_of(gate: Gate, key: Key) -> Rule:
+    """Return what a gate says of one value."""
+    return gate.settings(
+        metric=key.metric, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language
     )
 
 
 def _mismatches(base: Snapshot, candidate: Snapshot) -> dict[Place | None, str]:
     """Return why values cannot be compared: by slice, or under None for all of them."""
     found: dict[Place | None, str] = {}
-    if base.policy != candidate.policy:
-        names = sorted({*base.policy, *candidate.policy})
-        differ = [n for n in names if base.policy.get(n) != candidate.policy.get(n)]
+    names = {*base.policy, *candidate.policy}
+    if base.schema != candidate.schema:  # an older one records less
+        names = {*base.policy} & {*candidate.policy}
+    differ = sorted(n for n in names if base.policy.get(n) != candidate.policy.get(n))
+    if differ:
         found[None] = (
             "the policies differ: "
             + "; ".join(f"{n} {base.policy.get(n)} → {candidate.policy.get(n)}" for n in differ)
@@ -154,22 +242,19 @@ def _cells_without_values(base: Snapshot, candidate: Snapshot, keys: Sequence[Ke
     return [Key(*cell, "ids") for cell in cells if tuple(cell) not in known]
 
 
-def _verdict(
-    key: Key,
-    base: Snapshot,
-    candidate: Snapshot,
-    gate: Gate,
-    mismatches: Mapping[Place | None, str],
-) -> Verdict:
-    facts = candidate.metrics.get(key.metric) or base.metrics[key.metric]
-    settings = gate.settings(
-        metric=key.metric, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language
-    )
+def _verdict(key: Key, sides: _Sides, gate: Gate) -> Verdict:
+    base, candidate = sides.base, sides.candidate
+    facts = sides.metrics[key.metric]
+    settings = settings_of(gate, key)
     direction = settings.direction or facts.direction
     before, after = value_of(base, key), value_of(candidate, key)
-    obstacle = _obstacle(key, base, candidate, mismatches)
-    outcome, reason = judge(before, after, direction, settings, obstacle=obstacle)
-    if before is None and after is None:
+    outcome, reason = judge(before, after, direction, settings, obstacle=_obstacle(key, sides))
+    if key in sides.lacking:
+        outcome, reason = (
+            "missing",
+            ("the base names it and has no such row: it was edited; save the baseline again"),
+        )
+    elif before is None and after is None:
         reason = base.why_incomplete(key) or candidate.why_incomplete(key) or reason
     elif outcome == "missing" and after is None:
         reason = candidate.why_incomplete(key) or reason
@@ -203,18 +288,16 @@ def value_of(side: Snapshot, key: Key) -> Value | None:
     return found
 
 
-def _obstacle(
-    key: Key,
-    base: Snapshot,
-    candidate: Snapshot,
-    mismatches: Mapping[Place | None, str],
-) -> str | None:
+def _obstacle(key: Key, sides: _Sides) -> str | None:
     """Return why a value that both sides have must not be compared, None where it may be."""
+    base, candidate = sides.base, sides.candidate
+    if redefined := _redefined(key.metric, base.schema, candidate.schema):
+        return redefined
     if key.corpus is None:
         return None  # a tokenizer's own facts need no text
-    if None in mismatches:
-        return mismatches[None]
-    for place, reason in mismatches.items():
+    if None in sides.mismatches:
+        return sides.mismatches[None]
+    for place, reason in sides.mismatches.items():
         if place and place[0] == key.corpus and key.language in (None, place[1]):
             return reason
     if key.language is None:
@@ -222,6 +305,15 @@ def _obstacle(
         if before != after:
             return f"over other languages: {_difference(before, after)}"
     return base.why_incomplete(key) or candidate.why_incomplete(key)
+
+
+def _redefined(metric: str, before: int, after: int) -> str | None:
+    """Return why a metric cannot be compared across two results schemas, None where it can."""
+    name = metric.removesuffix("_by_document")  # the hash that stands for a metric's documents
+    for version in range(min(before, after) + 1, max(before, after) + 1):
+        if name in REDEFINED.get(version, ()):
+            return f"its definition changed with results schema {version}: measure both sides anew"
+    return None
 
 
 def _languages(side: Snapshot, corpus: str) -> set[str]:
@@ -255,17 +347,30 @@ def _sentence(comparison: Comparison) -> str:
     compared = sum(counts[o] for o in ("worse", "changed", "better", "same"))
     failing = Counter(v.outcome for v in comparison.verdicts if v.effect == "fails")
     open_ = Counter(v.outcome for v in comparison.verdicts if v.effect == "incomplete")
+    allowed = allowed_by_rules(comparison)
+    beside = f" Besides, {allowed}." if allowed else ""
     if failing:
-        return f"Fails: {_listed(failing)} of {compared:,} compared values."
+        return f"Fails: {_listed(failing)} of {compared:,} compared values.{beside}"
     if not compared:
         return "Nothing to compare: the two sides share no value that may be compared."
     if open_ or comparison.mismatches:
         what = _listed(open_) or "the base does not match"
-        return f"Not decided: {what}; the other {compared:,} values pass."
+        return f"Not decided: {what}; the other {compared:,} values pass.{beside}"
     moved: dict[Outcome, int] = {o: n for o, n in counts.items() if n and o != "same"}
+    head = f"Passes because {allowed}" if allowed else "Passes"
     if moved:
-        return f"Passes: {_listed(moved)}, {counts['same']:,} same."
-    return f"Passes: all {counts['same']:,} values are the same."
+        return f"{head}: {_listed(moved)}, {counts['same']:,} same."
+    return f"{head}: all {counts['same']:,} values are the same."
+
+
+def allowed_by_rules(comparison: Comparison) -> str:
+    """Return what passes by rules alone, such as "rules allow 50 worse values"; empty if nothing."""
+    if not comparison.let_pass:
+        return ""
+    named = [f"{comparison.let_pass[o]:,} {o}" for o in OUTCOMES if comparison.let_pass.get(o)]
+    whose = " of the candidate" if comparison.rules_from == "candidate" else ""
+    values = "value" if sum(comparison.let_pass.values()) == 1 else "values"
+    return f"rules{whose} allow {' and '.join(named)} {values}"
 
 
 def _listed(counts: Mapping[Outcome, int]) -> str:

@@ -6,16 +6,20 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from tokbench.bench.compare import baseline
+from tokbench.bench.compare.baseline_file import MOST_BYTES
 from tokbench.bench.compare.causes import changed_versions
 from tokbench.bench.compare.comparison import Comparison, compare
 from tokbench.bench.compare.explain import explain, without_ids
 from tokbench.bench.compare.snapshot import Snapshot, snapshot_of
 from tokbench.bench.compare.stored_speed import stored_timing
-from tokbench.bench.config.gate import Gate
+from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.files import read_bounded
+from tokbench.bench.markup import strict_json
 from tokbench.bench.privacy import stored
 from tokbench.bench.results.run_folder import Results, load_results
 
@@ -26,6 +30,13 @@ class SideInput:
 
     snapshot: Snapshot
     results: Results | None = None
+    path: Path | None = None
+    """The baseline file, None for a run folder and for a file at a revision."""
+
+    @property
+    def place(self) -> Path | None:
+        """The file by which a side is told from another."""
+        return self.results.folder / "run.json" if self.results else self.path
 
 
 def load_side(name: str | Path) -> SideInput:
@@ -37,8 +48,9 @@ def load_side(name: str | Path) -> SideInput:
     shown = str(stored(str(name), Path.cwd()))  # a title that goes into comments and summaries
     if path.is_dir():
         return side_of(load_results(path), shown)
-    if path.is_file():
-        return SideInput(snapshot=baseline.parse(_read(path), shown))
+    if path.exists():
+        data = read_bounded(path, MOST_BYTES)
+        return SideInput(snapshot=baseline.parse(data, shown), path=path)
     revision, colon, file = str(name).partition(":")
     if colon and len(revision) > 1 and file:
         return SideInput(snapshot=baseline.parse(_at_revision(revision, file), str(name)))
@@ -69,43 +81,56 @@ def side_of(results: Results, name: str) -> SideInput:
     return SideInput(snapshot=replace(snapshot_of(results), name=name), results=results)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ResultsError(f"{path}: cannot be read: {exc}") from exc
-
-
-def _at_revision(revision: str, file: str) -> str:
+def _at_revision(revision: str, file: str) -> bytes:
     """Return a file as it was at a revision; its path starts from the working folder."""
     relative = file if file.startswith(("/", "./", "../")) else f"./{file}"
     if revision.startswith("-"):
-        raise ResultsError(f"{revision}:{file}: is no git revision")
+        raise ResultsError(f"{revision}:{file}: is not a git revision")
+    # Plumbing alone: no filter, no hook and no monitor of the repository's config is run.
+    command = ["git", "-c", "core.fsmonitor=false", "cat-file", "blob", f"{revision}:{relative}"]
     try:
-        done = subprocess.run(
-            ["git", "show", f"{revision}:{relative}"], capture_output=True, timeout=60, check=True
-        )
-        return done.stdout.decode()
-    except subprocess.CalledProcessError as exc:
-        said = exc.stderr.decode(errors="replace").strip()
-        raise ResultsError(
-            f"{revision}:{file}: git has no such file there ({said}), so there is nothing to "
-            "compare; in CI, fetch that revision first (actions/checkout with fetch-depth: 0)"
-        ) from exc
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as exc:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as git:
+            assert git.stdout is not None
+            data = git.stdout.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                git.kill()
+            _, said = git.communicate(timeout=60)
+    except (OSError, subprocess.SubprocessError) as exc:
         raise ResultsError(f"{revision}:{file}: cannot be read from git: {exc}") from exc
+    if len(data) > MOST_BYTES:
+        raise ResultsError(f"{revision}:{file}: is larger than {MOST_BYTES:,} bytes")
+    if git.returncode:
+        why = said.decode(errors="replace").strip()
+        raise ResultsError(
+            f"{revision}:{file}: git has no such file there ({why}), so there is nothing to "
+            "compare; in CI, fetch that revision first (actions/checkout with fetch-depth: 0)"
+        )
+    return data
 
 
 def gate_of(candidate: SideInput) -> Gate:
-    """Return the gate of the config that a run was made with; the strict one for a baseline."""
-    if candidate.results is None:
-        return Gate()
-    return Gate.model_validate(candidate.results.run["config"].get("gate", {}))
+    """Return the gate with the rules that a side was made under."""
+    return Gate(rules=candidate.snapshot.rules)
 
 
-def compare_sides(base: SideInput, candidate: SideInput, gate: Gate) -> Comparison:
-    """Return the comparison of two sides with its explanation and remarks."""
-    comparison = compare(base.snapshot, candidate.snapshot, gate)
+Whose = Literal["base", "candidate"]
+
+
+def compare_sides(
+    base: SideInput, candidate: SideInput, gate: Gate, *, rules: Whose = "base"
+) -> Comparison:
+    """Return the comparison of two sides with its explanation and remarks.
+
+    `gate` holds the candidate's rules. Those of the base decide where it has any, unless `rules`
+    is "candidate". Raises `ResultsError` when a side would be compared with itself.
+    """
+    _refuse_itself(base, candidate)
+    whose: Whose = "base" if rules == "base" and base.snapshot.rules else "candidate"
+    chosen = base.snapshot.rules if whose == "base" else gate.rules
+    comparison = compare(base.snapshot, candidate.snapshot, Gate(rules=chosen))
+    comparison = replace(
+        comparison, rules_from=whose if base.snapshot.rules != gate.rules else None
+    )
     if base.results and candidate.results:
         explanations, unexplained = explain(base.results, candidate.results, comparison)
     else:
@@ -115,7 +140,58 @@ def compare_sides(base: SideInput, candidate: SideInput, gate: Gate) -> Comparis
         comparison,
         explanations=explanations,
         unexplained=unexplained,
-        notes=(*comparison.notes, *_remarks(comparison, base.results, candidate.results)),
+        notes=(
+            *_on_rules(comparison, base.snapshot.rules, gate.rules),
+            *comparison.notes,
+            *_remarks(comparison, base.results, candidate.results),
+        ),
+    )
+
+
+def _refuse_itself(base: SideInput, candidate: SideInput) -> None:
+    """Raise `ResultsError` when both sides are one file: it always equals itself."""
+    if base.place is None or candidate.place is None:
+        return
+    if base.place.samefile(candidate.place):
+        raise ResultsError(
+            f"{candidate.snapshot.name}: is both base and candidate, so there is nothing to "
+            "compare; name the baseline, or another run, as base (or in `gate.baseline`)"
+        )
+
+
+def _on_rules(
+    comparison: Comparison, base: Sequence[Rule], candidate: Sequence[Rule]
+) -> Iterator[str]:
+    """Yield whose rules decided, how those of the other side differ, and what they would say."""
+    if tuple(base) == tuple(candidate):
+        return
+    whose = comparison.rules_from
+    if not base:
+        yield "The base has no rules: those of the candidate apply."
+    only = [
+        f"only in the {name}: {_listed([rule for rule in mine if rule not in others])}"
+        for name, mine, others in (("base", base, candidate), ("candidate", candidate, base))
+        if any(rule not in others for rule in mine)
+    ]
+    yield f"The rules of the two sides differ; {'; '.join(only) or 'their order does'}."
+    other = candidate if whose == "base" else base
+    second = replace(
+        compare(comparison.base, comparison.candidate, Gate(rules=tuple(other))), rules_from=None
+    )
+    named = "without rules" if not other else f"under the rules of the {_other(whose)}"
+    yield (
+        f"Under the rules of the {whose}, which decide here: {comparison.sentence()} "
+        f"{named[0].upper()}{named[1:]}: {second.sentence()}"
+    )
+
+
+def _other(whose: Whose | None) -> str:
+    return "candidate" if whose == "base" else "base"
+
+
+def _listed(rules: Sequence[Rule]) -> str:
+    return ", ".join(
+        strict_json(rule.model_dump(mode="json", exclude_none=True), indent=None) for rule in rules
     )
 
 

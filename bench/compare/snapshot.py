@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
@@ -114,6 +115,11 @@ class Snapshot:
     origin: Literal["run", "baseline"] = "run"
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
     """Cells that are not ok, and why."""
+
+    @cached_property
+    def places(self) -> frozenset[tuple[str, str | None]]:
+        """Corpus and language of every slice, and each corpus with None for all its languages."""
+        return frozenset({*self.slices} | {(place.corpus, None) for place in self.slices})
 
     def why_incomplete(self, key: Key) -> str | None:
         """Return why a value is not about all the text it should be about, None where it is."""

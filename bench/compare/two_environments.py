@@ -43,7 +43,14 @@ def run_both(
     base = Environment(python=base_python, output=runs / "base")
     candidate = Environment(python=candidate_python, output=runs / "candidate")
     first, second = (run_in(side, config, overrides, say=say) for side in (base, candidate))
-    return side_of(first, str(base_python)), side_of(second, str(candidate_python))
+    names = [_shown(python) for python in (base_python, candidate_python)]
+    return side_of(first, names[0]), side_of(second, names[1])
+
+
+def _shown(python: Path) -> str:
+    """Return an interpreter's path as a title: environment and name, ``old/bin/python``."""
+    parts = python.parts if not python.is_absolute() else python.parts[1:][-3:]
+    return Path(*parts).as_posix()
 
 
 def run_in(environment: Environment, config: str, overrides: Sequence[str], *, say: Say) -> Results:

@@ -37,6 +37,11 @@ SCHEMA_VERSION = 2
 READABLE_VERSIONS = (1, SCHEMA_VERSION)
 """Schemas that can be read; a column that an old one has not is null."""
 
+REDEFINED: Mapping[int, frozenset[str]] = {
+    2: frozenset({"round_trip", "lost_byte_share", "round_trip_failures", "fuzz_failures", "rank"})
+}
+"""Metrics that mean something else since a version; all others compare across versions."""
+
 MEASUREMENTS = pa.schema(
     [
         ("suite", pa.string()),

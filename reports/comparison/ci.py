@@ -116,6 +116,8 @@ class ComparisonJson(ComparisonPlugin):
                     "exit_code": comparison.exit_code,
                     "sentence": comparison.sentence(),
                     "counts": dict(comparison.counts),
+                    "let_pass": dict(comparison.let_pass),
+                    "rules_from": comparison.rules_from,
                     "mismatches": comparison.mismatches,
                     "notes": comparison.notes,
                     "verdicts": [_verdict(v) for v in comparison.moved],

@@ -108,7 +108,12 @@ def test_a_run_with_a_failed_cell_is_no_baseline(measure_bpe: MeasureBpe, tmp_pa
         ("{}", "is no baseline"),
         ('{"tokbench_baseline": 99, "results_schema": 1}', "nothing to compare"),
         ('{"tokbench_baseline": 1, "results_schema": 99}', "nothing to compare"),
-        ('{"tokbench_baseline": 1, "results_schema": 1}', "is damaged"),
+        ('{"tokbench_baseline": 1, "results_schema": 1}', "has no seal .*save it again"),
+        ('{"tokbench_baseline": 2, "results_schema": 1}', "has no seal .*save it again"),
+        ('{"tokbench_baseline": 2, "results_schema": 1, "seal": "0"}', "seal does not match"),
+        ("[" * 100_000, "nested more than 64 levels deep"),
+        ('{"tokbench_baseline": NaN}', "NaN is not a JSON value"),
+        ('{"tokbench_baseline": 2, "tokbench_baseline": 2}', "occurs twice"),
     ],
 )
 def test_what_is_no_baseline_is_refused_with_the_reason(
