@@ -6,6 +6,8 @@ Only click is imported at the top of these modules, so that `tokbench --help` an
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from types import TracebackType
 from typing import Any
 
 import click
@@ -52,9 +54,34 @@ class _Group(click.Group):
             from tokbench.bench.errors import TokbenchError
 
             if not isinstance(exc, TokbenchError):
-                raise
+                raise  # the hook below has the last word
             message(f"error: {exc}")
             ctx.exit(exc.exit_code)
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        """Run the program; an error that nobody foresaw is exit code 3 there."""
+        if args is None:
+            sys.excepthook = _unforeseen
+        return super().main(args, *rest, **options)
+
+
+def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
+    """Print one line, or the whole traceback where asked to; exit code 1 would say "gate failed"."""
+    import os
+    import traceback
+
+    from tokbench.bench.console import message
+
+    if os.environ.get("TOKBENCH_TRACEBACK"):
+        traceback.print_exception(exc)
+    else:
+        *_, (frame, line) = [(None, 0), *traceback.walk_tb(trace)]
+        place = f"{frame.f_globals.get('__name__')}, line {line}" if frame else "unknown place"
+        message(
+            f"internal error: {kind.__name__}: {' '.join(str(exc).split())[:500]} ({place}); set "
+            "TOKBENCH_TRACEBACK=1 to see where it comes from, and report it"
+        )
+    raise SystemExit(3)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,8 +89,9 @@ class _Group(click.Group):
 def main() -> None:
     """Measure tokenizers: size, what each language pays, fidelity and speed.
 
-    Exit codes: 0 fine; 1 a gate or check failed; 2 wrong usage or config; 3 some cells failed, or
-    an input could not be read.
+    Exit codes: 0 fine; 1 a gate, comparison, match, conformance or health check failed, and
+    nothing else; 2 wrong usage or config; 3 some cells failed, an input is missing or damaged, or
+    tokbench itself failed.
     """
 
 

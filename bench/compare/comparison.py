@@ -54,6 +54,8 @@ class Comparison:
     """Values that pass, and would not without rules, by the outcome they would have."""
     rules_from: Literal["base", "candidate"] | None = None
     """Whose rules decided, None where it does not matter."""
+    on_rules: tuple[str, ...] = ()
+    """How the rules of the two sides differ, and what the other ones would say."""
 
     @property
     def exit_code(self) -> int:
@@ -72,6 +74,11 @@ class Comparison:
         return tuple(
             sorted((v for v in self.verdicts if v.outcome != "same"), key=_gravity),
         )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Mismatches, rules and notes: what stands below the verdict."""
+        return (*self.mismatches, *self.on_rules, *self.notes)
 
     def sentence(self) -> str:
         """Return the verdict in one sentence."""

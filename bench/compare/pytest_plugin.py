@@ -1,7 +1,8 @@
 """`pytest --tokbench-gate CONFIG`: the gate as tests, one per tokenizer × corpus × metric.
 
 The tests are known from the baseline, so collecting them measures nothing; the config is run once,
-when the first of them is. Values the baseline does not have are no tests. Nothing of tokbench is
+when the first of them is, in guarded workers. Values the baseline does not have are no tests,
+but for one test that the baseline is whole. Nothing of tokbench is
 imported unless the option is given. `--tokbench-config` is for `suites/perf/test_throughput.py`.
 """
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from tokbench.bench.compare.snapshot import Key
     from tokbench.bench.compare.verdicts import Verdict
     from tokbench.bench.config.schema import Config
+    from tokbench.bench.errors import TokbenchError
 
 OPTION = "--tokbench-gate"
+GATES: pytest.StashKey[list[GateFile]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,9 +48,18 @@ def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Add the tests of every config given."""
+    gates = config.stash.setdefault(GATES, [])
     for path in config.getoption(OPTION):
         gate = GateFile.from_parent(session, path=Path(path).resolve())
+        gates.append(gate)
         items.extend(gate.collect())
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say the verdict of each gate in one sentence, and whose rules decided."""
+    for gate in config.stash.get(GATES, []):
+        for line in gate.said():
+            terminalreporter.write_line(line)
 
 
 class GateFile(pytest.File):
@@ -60,6 +72,7 @@ class GateFile(pytest.File):
             groups.setdefault(item_name(key), []).append(key)
         for name, keys in groups.items():
             yield GateItem.from_parent(self, name=name, keys=keys)
+        yield WholeItem.from_parent(self, name="baseline-is-whole", keys=[])
 
     def _baseline_keys(self) -> Iterable[Key]:
         from tokbench.bench.errors import TokbenchError
@@ -86,21 +99,49 @@ class GateFile(pytest.File):
         return load_side(baseline_path(config.folder, config.run.gate.baseline, config.path))
 
     @cached_property
-    def comparison(self) -> Comparison:
-        """The baseline against the config, run now."""
-        from tokbench.bench.compare.sides import compare_sides, side_of
-        from tokbench.bench.run import runner
+    def outcome(self) -> Comparison | TokbenchError:
+        """The baseline against the config, run now, or why that could not be done."""
+        from tokbench.bench.errors import TokbenchError
 
-        with tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder:
-            outcome = runner.run(self.loaded, output=Path(folder), new=True)
-            return compare_sides(
-                self.base, side_of(outcome.results, self.loaded.path), self.loaded.run.gate
-            )
+        try:
+            return self._compare()
+        except TokbenchError as exc:  # kept, so that not every test runs the config again
+            return exc
+
+    def _compare(self) -> Comparison:
+        """Run the config in guarded workers, as `tokbench run` does, and compare."""
+        from tokbench.bench.compare.sides import compare_sides, side_of
+        from tokbench.bench.progress import SILENT
+        from tokbench.bench.run import runner
+        from tokbench.bench.workers.executors import executor
+
+        with (
+            tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder,
+            executor(None, SILENT) as workers,
+        ):
+            output = Path(folder)
+            done = runner.run(self.loaded, output=output, new=True, executor=workers)
+            side = side_of(done.results, self.path.name)
+            return compare_sides(self.base, side, self.loaded.run.gate)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison; raises `TokbenchError` when there is none."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
 
     @cached_property
     def verdicts(self) -> dict[Key, Verdict]:
         """The verdicts by key."""
         return {verdict.key: verdict for verdict in self.comparison.verdicts}
+
+    def said(self) -> list[str]:
+        """Return the verdict in one sentence and what there is to say of rules; nothing unrun."""
+        found = self.__dict__.get("outcome")
+        if found is None or isinstance(found, Exception):
+            return []
+        return [f"tokbench gate, {self.path.name}: {found.sentence()}", *found.on_rules]
 
 
 def item_name(key: Key) -> str:
@@ -130,14 +171,29 @@ class GateItem(pytest.Item):
             raise GateFailure(bad, gate.comparison.mismatches)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """Show figures, not a traceback."""
-        if isinstance(excinfo.value, GateFailure):
+        """Show figures or what could not be done, not a traceback."""
+        from tokbench.bench.errors import TokbenchError
+
+        if isinstance(excinfo.value, GateFailure | TokbenchError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Name the config and the test."""
         return self.path, None, f"gate: {self.name}"
+
+
+class WholeItem(GateItem):
+    """What the baseline should hold by its own head and does not, and cells that failed."""
+
+    def runtest(self) -> None:
+        """Fail when a value that is no test of its own fails the gate or cannot be decided."""
+        gate = self.parent
+        assert isinstance(gate, GateFile)
+        known = gate.base.snapshot.values
+        bad = [v for v in gate.comparison.verdicts if v.effect != "passes" and v.key not in known]
+        if bad or gate.comparison.mismatches:
+            raise GateFailure(bad, gate.comparison.mismatches)
 
 
 class GateFailure(Exception):  # noqa: N818 - a verdict, not a fault

@@ -140,11 +140,8 @@ def compare_sides(
         comparison,
         explanations=explanations,
         unexplained=unexplained,
-        notes=(
-            *_on_rules(comparison, base.snapshot.rules, gate.rules),
-            *comparison.notes,
-            *_remarks(comparison, base.results, candidate.results),
-        ),
+        on_rules=tuple(_on_rules(comparison, base.snapshot.rules, gate.rules)),
+        notes=(*comparison.notes, *_remarks(comparison, base.results, candidate.results)),
     )
 
 

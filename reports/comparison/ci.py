@@ -118,6 +118,7 @@ class ComparisonJson(ComparisonPlugin):
                     "counts": dict(comparison.counts),
                     "let_pass": dict(comparison.let_pass),
                     "rules_from": comparison.rules_from,
+                    "on_rules": comparison.on_rules,
                     "mismatches": comparison.mismatches,
                     "notes": comparison.notes,
                     "verdicts": [_verdict(v) for v in comparison.moved],

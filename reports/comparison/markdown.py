@@ -63,7 +63,7 @@ def opening(comparison: Comparison) -> Iterator[str]:
     """Yield title, verdict sentence, mismatches and remarks."""
     yield f"# {escape(comparison.base.name)} → {escape(comparison.candidate.name)}"
     yield f"**{escape(comparison.sentence())}**"
-    remarks = [*comparison.mismatches, *comparison.notes]
+    remarks = comparison.remarks
     if remarks:
         yield "\n".join(f"- {escape(remark)}" for remark in remarks)
 

@@ -73,7 +73,7 @@ class ComparisonText(ComparisonPlugin):
     def render(self, comparison: Comparison) -> Mapping[str, str]:
         """Return `comparison.txt`."""
         blocks = [f"{comparison.base.name} → {comparison.candidate.name}: {comparison.sentence()}"]
-        remarks = [*comparison.mismatches, *comparison.notes]
+        remarks = comparison.remarks
         if remarks:
             blocks.append("\n".join(remarks))
         blocks += _moved_text(comparison)

@@ -418,3 +418,44 @@ def test_more_jobs_than_anyone_has_are_no_fault(folder: Path) -> None:
         [*COMMAND, "run", "c.yaml", "--jobs", "100000"], capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+BROKEN_REPORT = '''
+from tokbench.bench.results.report import ReportPlugin
+
+
+class Broken(ReportPlugin):
+    """Divides by zero."""
+
+    def render(self, results):
+        return {"x.md": str(1 // 0)}
+'''
+
+
+def test_an_error_that_nobody_foresaw_is_one_line_and_exit_code_3(
+    tmp_path: Path, make_plugin: Callable[..., None], good_run: Any
+) -> None:
+    make_plugin(tmp_path, "broken_toy", BROKEN_REPORT, {"tokbench.reports": {"broken": "Broken"}})
+
+    def report(**variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "tokbench",
+                "report",
+                str(good_run.results.folder),
+                "--format",
+                "broken",
+            ],
+            env={**os.environ, "PYTHONPATH": str(tmp_path), **variables},
+            capture_output=True,
+            text=True,
+        )
+
+    done = report()
+    assert done.returncode == 3
+    assert done.stderr.startswith("internal error: ZeroDivisionError: ")
+    assert "(broken_toy, line 9); set TOKBENCH_TRACEBACK=1" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" in report(TOKBENCH_TRACEBACK="1").stderr

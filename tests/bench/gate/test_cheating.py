@@ -211,7 +211,7 @@ def test_the_headline_says_what_the_candidates_rules_let_pass(
         f"Passes because rules of the candidate allow {worse} worse and {changed} changed values: "
     )
     assert document["let_pass"] == {"worse": worse, "changed": changed}
-    said = " ".join(document["notes"])
+    said = " ".join(document["on_rules"])
     assert "The base has no rules: those of the candidate apply." in said
     assert 'only in the candidate: {"allow": "anything"}' in said
     assert f"Without rules: Fails: {worse} worse, {changed} changed" in said

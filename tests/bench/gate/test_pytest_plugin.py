@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tokbench.bench.compare import baseline
+from tokbench.bench.compare.baseline_file import seal_of
 from tokbench.bench.results.run_folder import Results
 
 MeasureBpe = Callable[..., Results]
@@ -74,3 +76,69 @@ def test_without_a_baseline_nothing_passes(config: Path) -> None:
     done = run_pytest(config, "-q")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "there is nothing to compare" in done.stdout + done.stderr
+
+
+FAULTY = '''
+import ctypes, time
+from tokbench.bench.plugins import TokenizerPlugin
+from tokbench.tokenizers_impl.baselines.utf8_bytes import Utf8Bytes
+
+
+class Faulty(TokenizerPlugin):
+    """Bytes, or what the config asks for."""
+
+    fault: str = "none"
+
+    def load(self, context):
+        if self.fault == "crash":
+            ctypes.string_at(0)
+        if self.fault == "hang":
+            time.sleep(1000)
+        return Utf8Bytes().load(context)
+'''
+
+
+@pytest.mark.parametrize("fault", ["crash", "hang"])
+def test_a_tokenizer_that_crashes_or_hangs_is_a_failed_test_and_pytest_goes_on(
+    fault: str,
+    tmp_path: Path,
+    write_config: Callable[..., Path],
+    make_plugin: Callable[..., None],
+    tokbench: Callable[..., subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plugins = {"tokbench.tokenizers": {"faulty": "Faulty"}}
+    make_plugin(tmp_path, "faulty_toy", FAULTY, plugins)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    def config(fault: str) -> Path:
+        return write_config(
+            extra={
+                "tokenizers": {"bad": {"type": "faulty", "fault": fault}},
+                "gate": {"baseline": "toy.baseline.json"},
+                "limits": {"seconds": 3, "load_seconds": 3},
+                "reports": [],
+            }
+        )
+
+    tokbench(tmp_path, "run", config("none").name)
+    done = tokbench(tmp_path, "baseline", "save", "runs/toy-1", "toy.baseline.json")
+    assert done.returncode == 0, done.stderr
+    path = config(fault)
+    done = run_pytest(path, "-q")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
+    assert "FAILED toy.yaml::bad-web-tokens" in done.stdout
+    assert "tokbench gate, toy.yaml: Nothing to compare" in done.stdout
+
+
+def test_rows_that_the_baseline_should_have_are_a_failed_test(config: Path) -> None:
+    path = config.with_name("toy.baseline.json")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    n_ids = "bpe / * / * / n_ids"
+    document["values"] = {n_ids: document["values"][n_ids]}
+    document["seal"] = seal_of(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    done = run_pytest(config, "-q")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "the base names it and has no such row" in done.stdout
+    assert "FAILED toy.yaml::baseline-is-whole" in done.stdout
