@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from tokbench.bench.corpus.slices import SliceBatch
+from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.count.roundtrip import judge
 from tokbench.bench.count.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, Tally, merge

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.slices import SliceBatch
+from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.environment import Stopwatch

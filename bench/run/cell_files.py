@@ -19,7 +19,6 @@ from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, Tally, first_of_e
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import cannot_write
 from tokbench.bench.model import Finding, IntArray
-from tokbench.bench.results.run_folder import finding_rows
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
@@ -34,7 +33,7 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
         "reason": cell.reason,
         "detail": cell.detail,
         "failed_rows": list(cell.tally.failed_rows),
-        "findings": finding_rows(cell.tally.findings),
+        "findings": _rows_of(cell.tally.findings),
         "arrays": {name: [values.dtype.str, len(values)] for name, values in arrays.items()},
     }
     head = json.dumps(header).encode()
@@ -46,6 +45,14 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
         path.write_bytes(xxhash.xxh3_128_digest(payload) + payload)
     except OSError as exc:
         raise cannot_write(path, exc) from exc
+
+
+def _rows_of(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    if not findings:  # most cells have none, and the module of results costs a worker time
+        return []
+    from tokbench.bench.results.run_folder import finding_rows
+
+    return finding_rows(findings)
 
 
 def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:

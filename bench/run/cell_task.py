@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tokbench.bench.config.limits import Limits
-from tokbench.bench.corpus.slices import Slice, SliceBatch
+from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encode import Counter
 from tokbench.bench.count.tally import Cell, CellKey, Tally, TokenizerFacts, merge
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, write_contents
@@ -29,7 +29,6 @@ from tokbench.bench.guard import contained
 from tokbench.bench.markup import plural
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.reasons import Reason
-from tokbench.bench.results.vocabulary import keep_vocabulary
 from tokbench.bench.run.cell_files import read_cell, write_cell
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.hub_access import be_patient
@@ -214,6 +213,8 @@ def count_cell(task: CellTask, watch: Stopwatch) -> CellOutcome:
         reused = stored is not None
         tally = _count(task, tokenizer, watch) if stored is None else stored.tally
         if task.keep_ids:
+            from tokbench.bench.results.vocabulary import keep_vocabulary
+
             keep_vocabulary(task.path, tokenizer, tally)
         if not reused:
             write_cell(task.path, Cell(key=task.key, status="ok", tally=tally), identity)

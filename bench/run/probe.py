@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.corpus.segment import grapheme_counts
-from tokbench.bench.corpus.slices import Slice, SliceBatch
+from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.words import Boundaries

@@ -14,7 +14,7 @@ from typing import Any
 from tokbench.bench import plugins
 from tokbench.bench.cache import cache_folder, private_folder
 from tokbench.bench.config.schema import TrainEntry
-from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.environment import library_versions
 from tokbench.bench.errors import TokbenchError, TrainingError, is_library_failure, named
 from tokbench.bench.plugins import (

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tokbench.bench.config.schema import Config
-from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.environment import library_versions

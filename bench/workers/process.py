@@ -259,6 +259,7 @@ def _environment(path: list[str]) -> dict[str, str]:
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     kept = [whole for one in named if one and (whole := str(Path(one).absolute())) in path]
     environment["PYTHONPATH"] = os.pathsep.join(kept)
+    environment.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # saves reading all metadata
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # workers share the processors
         environment.setdefault(name, "1")
     return environment

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.bench.corpus.slices import SliceBatch
+from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.encoded import Encoded
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
