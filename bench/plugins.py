@@ -21,6 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from tokbench.bench.errors import PluginError, UsageError
+from tokbench.bench.guard import contained
 from tokbench.bench.model import MetricSpec, Tokenizer
 from tokbench.bench.paths import looking_at, user_path
 
@@ -235,7 +236,8 @@ def find(kind: type[P], name: str) -> type[P]:
     """
     entry = _only_entry(kind.group, name)
     try:
-        plugin = entry.load()
+        with contained():
+            plugin = entry.load()
     except (Exception, SystemExit) as exc:
         raise PluginError(
             f"plug-in {name!r} ({entry.value}, {kind.group}) cannot be imported: "

@@ -9,6 +9,7 @@ from tokbench.bench import plugins
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import what_failed
 from tokbench.bench.files import write_whole
+from tokbench.bench.guard import contained
 from tokbench.bench.plugins import Plugin, ReportOptions
 from tokbench.bench.results.run_folder import Results
 
@@ -48,7 +49,8 @@ def write_reports(
         try:
             with watch.section("imports"):
                 report = plugins.find(ReportPlugin, name)
-            files = report.model_validate(options).render(results)
+            with contained():
+                files = report.model_validate(options).render(results)
         except Exception as exc:
             problems.append(f"report {name}: {what_failed(exc)}")
             continue

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.errors import what_failed
+from tokbench.bench.guard import contained
 from tokbench.bench.run.inputs import Prepared, RunContext
 from tokbench.bench.run.suite_output import stamped, stopped
 from tokbench.bench.run.trained_models import SliceTexts, trainer_of
@@ -58,7 +59,8 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
 def _time(name: str, suite: ClockSuite, contest: Contest) -> Timed:
     """Return what one suite finds; its failure is a finding."""
     try:
-        timed = suite.measure(contest)
+        with contained():
+            timed = suite.measure(contest)
         return Timed(
             measurements=[stamped(name, row) for row in timed.measurements],
             samples=timed.samples,

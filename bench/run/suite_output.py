@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tokbench.bench.errors import is_library_failure, what_failed
+from tokbench.bench.guard import contained
 from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.reasons import known_reason
 from tokbench.bench.workers import heartbeat
@@ -22,9 +23,10 @@ def collect(suite: str, give: Callable[[], Iterable[Given]], found: list[Given])
     Returns why it could not go on, None where it could.
     """
     try:
-        for item in give():
-            heartbeat.at("between")
-            found.append(stamped(suite, item))
+        with contained():
+            for item in give():
+                heartbeat.at("between")
+                found.append(stamped(suite, item))
     except BaseException as exc:
         if not is_library_failure(exc):
             raise

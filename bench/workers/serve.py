@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from tokbench.bench.errors import TokbenchError, named
+from tokbench.bench.guard import contained
 from tokbench.bench.workers.state import THIS, Step
 
 WORD_BYTES = 8192
@@ -44,6 +45,7 @@ def serve(*, handle: int, folder: str, modules: Mapping[str, str]) -> None:
     _end_with_parent(Path(folder))
     _report_to(Path(folder, "word"))
     _answer_all(connection)
+    _end(Path(folder))
 
 
 class _OnlyThese:
@@ -89,12 +91,17 @@ def _end_with_parent(folder: Path) -> None:
     def wait() -> None:
         with contextlib.suppress(OSError):
             os.read(lifeline, 1)
-        shutil.rmtree(folder, ignore_errors=True)
-        if sys.platform != "win32":
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
+        _end(folder)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def _end(folder: Path) -> None:
+    """End this process and its group, and leave no file behind."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _report_to(path: Path) -> None:
@@ -133,7 +140,8 @@ def _answer_all(connection: Any) -> None:
 
 def _answer(message: bytes) -> tuple[str, Any]:
     try:
-        call: tuple[Callable[..., Any], tuple[Any, ...]] = pickle.loads(message)
+        with contained():  # it imports the plug-ins that it names
+            call: tuple[Callable[..., Any], tuple[Any, ...]] = pickle.loads(message)
     except ModuleNotFoundError as exc:
         return "died", (
             f"module {exc.name!r} is missing in its worker process, which imports nothing from the "
@@ -143,7 +151,8 @@ def _answer(message: bytes) -> tuple[str, Any]:
         return "died", f"its job cannot be read in a worker process: {named(exc)}"
     fn, arguments = call
     try:
-        return "done", fn(*arguments)
+        with contained():
+            return "done", fn(*arguments)
     except TokbenchError as exc:
         return "raised", exc
     except BaseException as exc:  # also SystemExit of a plug-in, MemoryError and panics
