@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet
 import pytest
 
@@ -30,8 +32,41 @@ os.environ["HF_HOME"] = _HF_HOME.name
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 
+# Ctrl-C reaches the processes that tests start, though who started pytest ignores it (nohup, &).
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_unconfigure() -> None:
     _HF_HOME.cleanup()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_process_left() -> Iterator[None]:
+    """Fail where the tests of a module leave a process behind, and end it."""
+    before = set(psutil.Process().children())
+    yield
+    left = [one for one in psutil.Process().children() if one not in before]
+    running = [_command_of(one) for one in left if _is_running(one)]
+    for one in left:
+        with suppress(psutil.Error):
+            one.kill()
+            one.wait(5)
+    assert [command for command in running if "resource_tracker" not in command] == []
+
+
+def _is_running(process: psutil.Process) -> bool:
+    """Whether it goes on; it may be ending just now."""
+    try:
+        process.wait(2)
+    except psutil.TimeoutExpired:
+        return True
+    return False
+
+
+def _command_of(process: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
 
 
 @pytest.fixture(scope="session")
