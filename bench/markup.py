@@ -306,7 +306,27 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     >>> plural(1, "text"), plural(1200, "entry", "entries")
     ('1 text', '1,200 entries')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {word_for(n, one, many)}"
+
+
+def word_for(n: int, one: str, many: str | None = None) -> str:
+    """Return the word that goes with a count: a noun, or the verb after it.
+
+    >>> word_for(1, "is", "are"), word_for(2, "is", "are"), word_for(3, "language")
+    ('is', 'are', 'languages')
+    """
+    return one if n == 1 else many or f"{one}s"
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Join names as prose does; of more than one above `most`, only the first.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcd"), most=2)
+    ('a', 'a, b and c', 'a, b and 2 more')
+    """
+    if most is not None and len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def table(

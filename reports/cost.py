@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tokbench.bench.commands import costs
-from tokbench.bench.commands.costs import ModelCost
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, escape, markdown_table, number, percent, strict_json
+from tokbench.bench.results import costs
+from tokbench.bench.results.costs import ModelCost
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, view_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tokbench.bench.markup import count, number, percent, table
+from tokbench.bench.markup import count, number, percent, plural, table
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.sections.conformance import WRONG, mark_explained, not_right
@@ -35,8 +35,7 @@ class Summary(ReportPlugin):
 def _corpus(view: View, corpus: str) -> str:
     languages = view.languages(corpus)
     pivot = view.pivot(corpus)
-    unit = "language" if len(languages) == 1 else "languages"
-    head = f"{corpus}: {len(languages)} {unit}, {view.documents(corpus)} each"
+    head = f"{corpus}: {plural(len(languages), 'language')}, {view.documents(corpus)} each"
     lines = summarize(view, corpus)
     header = ["tokenizer", "entries", "tokens", f"bytes/token {pivot or languages[0]}"]
     if pivot:

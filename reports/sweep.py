@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tokbench.bench.commands.costs import embedding_parameters
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, escape, markdown_table, number, percent, strict_json
+from tokbench.bench.results.costs import embedding_parameters
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.view import View, trained_on, view_of

@@ -89,19 +89,6 @@ def folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Join names as prose does, the first of many.
-
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcd"), most=2)
-    ('a', 'a, b and c', 'a, b and 2 more')
-    """
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def pooled(rows: Iterable[Row]) -> float | None:
     """Return a share or mean over several rows, each weighted by what it is over."""
     known = [row for row in rows if row["value"] is not None and row["n"]]

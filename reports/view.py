@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tokbench.bench.markup import number, plural
+from tokbench.bench.markup import listed, number, plural, word_for
 from tokbench.bench.results.run_folder import Results
 
 Row = dict[str, Any]
@@ -308,7 +308,7 @@ def verdicts(view: View) -> list[str]:
     bundled = [name for name in view.ordered_corpora if view.is_bundled(name)]
     if bundled:
         sentences.append(
-            f"{_and(bundled)} {'is' if len(bundled) == 1 else 'are'} bundled text: enough for first "
+            f"{listed(bundled)} {word_for(len(bundled), 'is', 'are')} bundled text: enough for first "
             "contact and for tests, far too small to choose a tokenizer by."
         )
     return sentences
@@ -330,22 +330,25 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
         fewest = [line.tokenizer for line in ranked if line.tokens == ranked[0].tokens]
         near = [n for line in ranked if line.first_in and (n := line.tokenizer) not in fewest]
         sentences = [
-            f"On {corpus}, {_and(fewest)} {_writes(fewest)} the fewest tokens"
-            + (f"; {_and(near)} {_is(near)} not surely worse." if near else ".")
+            f"On {corpus}, {listed(fewest)} {word_for(len(fewest), 'writes', 'write')} the fewest tokens"
+            + (
+                f"; {listed(near)} {word_for(len(near), 'is', 'are')} not surely worse."
+                if near
+                else "."
+            )
         ]
     else:
         best = [line for line in ranked if line.first_in == ranked[0].first_in]
         names = [line.tokenizer for line in best]
         sentences = [
-            f"On {corpus}, {_and(names)} {_ranks(names)} first in {best[0].first_in} of "
+            f"On {corpus}, {listed(names)} {word_for(len(names), 'ranks', 'rank')} first in {best[0].first_in} of "
             f"{len(languages)} languages (a first place can be shared)."
         ]
     trained = [line.tokenizer for line in lines if corpus in trained_on(view, line.tokenizer)]
     if trained:
-        were = "was" if len(trained) == 1 else "were"
         sentences.append(
-            f"{_and(trained)} {were} trained on {corpus} itself, which flatters "
-            f"{'it' if len(trained) == 1 else 'them'} there."
+            f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} itself, which flatters "
+            f"{word_for(len(trained), 'it', 'them')} there."
         )
     for reason, unranked in _unranked(view, corpus, lines).items():
         sentences.append(f"On {corpus}, not ranked because {reason}: {'; '.join(unranked)}.")
@@ -370,26 +373,3 @@ def _why_unranked(row: Row | None) -> str:
 
 _UNRANKED = {"lost_text": "text is lost", "no_tokens": "there are no tokens"}
 """Why a tokenizer has no place, by the code of its row."""
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _writes(names: Sequence[str]) -> str:
-    return "writes" if len(names) == 1 else "write"
-
-
-def _ranks(names: Sequence[str]) -> str:
-    return "ranks" if len(names) == 1 else "rank"
-
-
-def _and(names: Sequence[str]) -> str:
-    """Join names as prose does.
-
-    >>> _and(["a"]), _and(["a", "b"]), _and(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"

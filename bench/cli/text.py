@@ -74,9 +74,9 @@ def which(
     TEXT may name a file; - reads standard input.
     """
     from tokbench.bench.commands import which as finding
-    from tokbench.bench.commands.costs import CostModel
     from tokbench.bench.config.schema import load_options
     from tokbench.bench.console import ConsoleProgress, message, result, result_json
+    from tokbench.bench.results.costs import CostModel
     from tokbench.bench.workers.executors import executor
 
     if as_json and as_prompt:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokbench.bench import plugins
-from tokbench.bench.commands.costs import COST_METRICS
 from tokbench.bench.markup import escape
 from tokbench.bench.model import MetricSpec
+from tokbench.bench.results.costs import COST_METRICS
 
 _DIRECTIONS = {
     "higher": "higher is better",

@@ -8,20 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tokbench.bench.commands.costs import CostModel, context_used, price
 from tokbench.bench.commands.inspect import Piece, read_text
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
-from tokbench.bench.corpus import segment
 from tokbench.bench.corpus.slices import SliceBatch
 from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.loose_texts import batch_of
 from tokbench.bench.count.tally import LOSS_CAUSES, ROUND_TRIP, Tally
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import TokbenchError, UsageError
-from tokbench.bench.markup import percent, strict_json, table
-from tokbench.bench.model import IntArray, Tokenizer
+from tokbench.bench.markup import listed, percent, plural, strict_json, table
+from tokbench.bench.model import Tokenizer
+from tokbench.bench.results.costs import CostModel, context_used, price
 from tokbench.bench.workers.executors import Executor, Inline
 
 
@@ -122,7 +120,7 @@ def analyse(
         if model.tokenizer not in config.tokenizers:
             raise UsageError(f"cost model {name}: {config.path} has no {model.tokenizer!r}")
     texts = [text] if translation is None else [text, translation]
-    batch = batch_of(texts)
+    batch = batch_of(texts, words=True)
     handle = partial(_handle, batch, config.run.lost_limit, costs)
     handlings, problems = try_each(config, wanted, handle, executor or Inline())
     best, reasons = judge(handlings, config.run.lost_limit)
@@ -135,44 +133,6 @@ def analyse(
         reasons=reasons,
         problems=tuple(problems),
     )
-
-
-def batch_of(texts: Sequence[str]) -> SliceBatch:
-    """Return texts as a batch that can be counted, without a slice on disk.
-
-    Words are left out where those of any text are undefined.
-    """
-    encoded = [text.encode() for text in texts]
-    return SliceBatch(
-        first_row=0,
-        ids=[str(i) for i in range(len(texts))],
-        texts=list(texts),
-        buffer=np.frombuffer(b"".join(encoded), np.uint8),
-        offsets=_running([len(data) for data in encoded]),
-        characters=np.array([len(text) for text in texts], np.int64),
-        graphemes=segment.grapheme_counts(texts),
-        **_words(texts, _running([len(data) for data in encoded])),
-    )
-
-
-def _running(lengths: Sequence[int]) -> IntArray:
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
-
-
-def _words(texts: Sequence[str], offsets: IntArray) -> dict[str, IntArray | None]:
-    names = ("word_starts", "word_ends", "word_leads", "word_offsets")
-    letters = segment.LetterCounts()
-    letters.add(texts[:1])
-    if letters.why_no_words() is not None:
-        return {name: None for name in names}  # noqa: C420 - the values are of another type
-    spans = segment.word_spans(texts)
-    first = np.repeat(offsets[:-1], np.diff(spans.offsets))
-    return {
-        "word_starts": spans.starts + first,
-        "word_ends": spans.ends + first,
-        "word_leads": spans.leads + first,
-        "word_offsets": spans.offsets,
-    }
 
 
 def _handle(
@@ -243,7 +203,7 @@ def judge(
     left_out = [h for h in handlings if h not in able]
     reasons += [
         f"{h.tokenizer} is left out: {percent(h.lost_byte_share)} of the bytes do not come back"
-        + (f", though it needs only {_tokens(h.tokens)}." if h.tokens < fewest else ".")
+        + (f", though it needs only {plural(h.tokens, 'token')}." if h.tokens < fewest else ".")
         for h in left_out
     ]
     return best, tuple(reasons)
@@ -251,16 +211,12 @@ def judge(
 
 def _why_best(best: tuple[str, ...], able: Sequence[Handling], fewest: int, *, whole: bool) -> str:
     keeps = "and the text comes back" if whole else "though some of the text is lost"
-    sentence = f"{' and '.join(best)}: {_tokens(fewest)}, the fewest, {keeps}"
+    sentence = f"{listed(best)}: {plural(fewest, 'token')}, the fewest, {keeps}"
     others = sorted((h for h in able if h.tokens > fewest), key=lambda h: h.tokens)
     if not others:
         return f"{sentence}."
     more = others[0].tokens / fewest - 1
     return f"{sentence}; {others[0].tokenizer} is next with {others[0].tokens:,} ({more:+.1%})."
-
-
-def _tokens(n: int) -> str:
-    return f"{n:,} token" if n == 1 else f"{n:,} tokens"
 
 
 def render(analysis: Analysis, *, pieces_shown: int = 40) -> str:

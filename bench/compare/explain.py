@@ -23,6 +23,7 @@ from tokbench.bench.compare.causes import Causes, Kind, causes_between
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import ChangedPart, DocumentChange, Explanation, Segment
 from tokbench.bench.compare.unicode_classes import category_of, script_of
+from tokbench.bench.markup import listed, word_for
 from tokbench.bench.results.run_folder import Results
 
 N_TOP = 20
@@ -71,7 +72,7 @@ def explain(
 
 def _advice(names: Sequence[str]) -> str:
     return (
-        f"No segments are shown: {' and '.join(names)} {'keeps' if len(names) == 1 else 'keep'} "
+        f"No segments are shown: {listed(names)} {word_for(len(names), 'keeps', 'keep')} "
         "no ids. Set `keep_ids: true` (or --set keep_ids=true), run both sides again and compare "
         "the two run folders."
     )

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.markup import listed
 from tokbench.bench.model import IntArray
 
 CodePoints = npt.NDArray[np.uint32]
@@ -160,15 +161,12 @@ class LetterCounts:
         if share <= 0.5:
             return None
         order = np.argsort(-unspaced, kind="stable")
-        names = [UNSPACED_SCRIPTS[i] for i in order if unspaced[i] / letters >= 0.01]
+        names = [
+            UNSPACED_SCRIPTS[i].replace("_", " ") for i in order if unspaced[i] / letters >= 0.01
+        ]
         return (
-            f"{share:.0%} of the letters are {_listed(names)}, written without spaces between words"
+            f"{share:.0%} of the letters are {listed(names)}, written without spaces between words"
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    plain = [name.replace("_", " ") for name in names]
-    return " and ".join([", ".join(plain[:-1]), plain[-1]] if len(plain) > 1 else plain)
 
 
 CODE_HAS_NO_WORDS = "words are not defined for code"

@@ -22,6 +22,7 @@ from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.environment import Stopwatch
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Ids, IntArray, Tokenizer
 
 if TYPE_CHECKING:
@@ -358,9 +359,7 @@ def explain(before: str, after: str, lost: dict[str, int]) -> str:
         return "the Unicode normal form changed"
     parts = sorted(((n, cause) for cause, n in lost.items() if n), reverse=True)
     if parts:
-        return "lost: " + ", ".join(
-            f"{n} {'byte' if n == 1 else 'bytes'} by {cause}" for n, cause in parts
-        )
+        return "lost: " + ", ".join(f"{plural(n, 'byte')} by {cause}" for n, cause in parts)
     if "".join(before.split()) == "".join(after.split()):
         fewer = sum(map(str.isspace, after)) < sum(map(str.isspace, before))
         return f"white space was {'lost' if fewer else 'added'} inside the text"

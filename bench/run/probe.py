@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.segment import grapheme_counts
 from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encoded import Encoded, flatten
+from tokbench.bench.count.loose_texts import batch_of
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
@@ -180,30 +180,6 @@ def _plain(ids: Ids) -> tuple[int, ...]:
 
 def _decode(tokenizer: Tokenizer) -> Callable[[Sequence[Sequence[int]]], list[tuple[str]]]:
     return lambda ids: [(t,) for t in tokenizer.decode_batch([list(one) for one in ids])]
-
-
-def batch_of(texts: Sequence[str]) -> SliceBatch:
-    """Return texts that are in no slice as a batch, without words.
-
-    >>> batch_of(["é", "ab"]).offsets.tolist()
-    [0, 2, 4]
-    """
-    encoded = [text.encode() for text in texts]
-    offsets: IntArray = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(data) for data in encoded], out=offsets[1:])
-    return SliceBatch(
-        first_row=0,
-        ids=[str(i) for i in range(len(texts))],
-        texts=list(texts),
-        buffer=np.frombuffer(b"".join(encoded), np.uint8),
-        offsets=offsets,
-        characters=np.array([len(text) for text in texts], np.int64),
-        graphemes=grapheme_counts(texts),
-        word_starts=None,
-        word_ends=None,
-        word_leads=None,
-        word_offsets=None,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from tokbench.bench.markup import count, number, percent
+from tokbench.bench.markup import count, number, percent, plural
 from tokbench.reports.page.data import draws_of, payload, script_json
 from tokbench.reports.page.figures import figures
 from tokbench.reports.view import (
@@ -110,7 +110,7 @@ def _about(view: View, corpus: str) -> str:
     n = len(view.languages(corpus))
     pivot = view.pivot(corpus)
     parallel = f", parallel with pivot {pivot}" if pivot else ", not parallel"
-    return f"{n} {'language' if n == 1 else 'languages'}, {view.documents(corpus)} each{parallel}."
+    return f"{plural(n, 'language')}, {view.documents(corpus)} each{parallel}."
 
 
 def _header(view: View, corpus: str) -> Iterator[dict[str, str | None]]:

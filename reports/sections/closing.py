@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokbench.bench.config.yaml_file import MAPPING
-from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import count, escape, listed, percent, plural, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.sections.speed import untimed
-from tokbench.reports.tables import folded, listed
+from tokbench.reports.tables import folded
 from tokbench.reports.view import Row, View
 
 
@@ -111,7 +111,9 @@ def _spellings(view: View) -> Iterator[str]:
         for name in view.tokenizers:
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
-                documents = f"{plural(round(n), 'document')} {'spells' if n == 1 else 'spell'}"
+                documents = (
+                    f"{plural(round(n), 'document')} {word_for(round(n), 'spells', 'spell')}"
+                )
                 yield (
                     f"{escape(name)} on {escape(corpus)}: {documents} a special token; it was read "
                     "as ordinary text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tokbench.bench.markup import count, escape, number, percent, plural
+from tokbench.bench.markup import count, escape, number, percent, plural, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
 from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
@@ -62,11 +62,14 @@ def _about(view: View, corpus: str) -> str:
             f", parallel by {matched} with pivot {escape(pivot)}" if pivot else ", not parallel"
         )
     skipped = sum(sum(meta["rows_skipped"].values()) for meta in metas.values())
-    lost = f" {skipped:,} rows were skipped (see below)." if skipped else ""
-    many = "language" if len(languages) == 1 else "languages"
+    lost = (
+        f" {plural(skipped, 'row')} {word_for(skipped, 'was', 'were')} skipped (see below)."
+        if skipped
+        else ""
+    )
     unit = metas[languages[0]]["unit"]
     return (
-        f"{len(languages)} {many}, {view.documents(corpus)} each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
+        f"{plural(len(languages), 'language')}, {view.documents(corpus)} each{aligned}; {n_bytes:,} bytes of UTF-8 in all. "
         f"A document is one {escape(unit)}; rows: {escape(metas[languages[0]]['rows_asked'])}.{lost}"
         f"{_read_from(metas.values())}"
     )

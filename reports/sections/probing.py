@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tokbench.bench.markup import escape, number, percent
+from tokbench.bench.markup import escape, listed, number, percent, word_for
 from tokbench.bench.markup import markdown_table as table
-from tokbench.reports.tables import crossed, folded, listed, pooled
+from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, shown_text
 from tokbench.reports.view import Row, View
 
@@ -41,12 +41,16 @@ def verdicts(view: View) -> Iterator[str]:
     aligned = [name for name in names if _aligned(view, name) == 1]
     alike = [name for name in names if _lowest(view, "number_consistency", name) == 1]
     who = (
-        f"{listed(aligned)} {'cuts' if len(aligned) == 1 else 'cut'}"
+        f"{listed(aligned, most=6)} {word_for(len(aligned), 'cuts', 'cut')}"
         if aligned
         else "No tokenizer cuts"
     )
     mixed = [name for name in names if name not in alike]
-    also = f"; numbers of one length are not always cut alike by {listed(mixed)}" if mixed else ""
+    also = (
+        f"; numbers of one length are not always cut alike by {listed(mixed, most=6)}"
+        if mixed
+        else ""
+    )
     yield f"{who} numbers into threes from the right, as thousands are read{also}."
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tokbench.bench.markup import count, escape, number
+from tokbench.bench.markup import count, escape, number, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.sections.conformance import mark_explained, speed_name
 from tokbench.reports.tables import folded
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
         'encode: batches of 64 documents, 1 thread, text at first sight'
         """
         sight = "text at first sight" if self.text == "first_sight" else "repeated text"
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        threads = plural(self.threads, "thread")
         if self.phase == "latency":
             return f"latency: one call a text, {threads}, {sight}"
         if self.phase == "train":
@@ -113,11 +113,10 @@ def _opening(view: View, values: Values) -> str:
     params = ratios[0]["params"]
     pinned = ", ".join(dict.fromkeys(escape(r["params"]["reference"]) for r in ratios))
     processes = params["processes"]
-    several = "processes" if processes > 1 else "process"
     lines = [
         f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. By "
         "CPU time on one thread, by the wall on several and for latency.",
-        f"{processes} fresh {several} of each tokenizer, {ratios[0]['n']:,} rounds in all, taken in "
+        f"{plural(processes, 'fresh process', 'fresh processes')} of each tokenizer, {ratios[0]['n']:,} rounds in all, taken in "
         "turns, garbage collection off, ids without offsets.",
         f"In brackets the 95 % interval{_over(params)}. {_multiplicity(params)}",
         f"≈: not resolvable, {_why_not(params)}. The floor is how far the pinned tokenizer was "
@@ -149,8 +148,7 @@ def _comparisons(values: Values, shape: Shape) -> Iterator[str]:
     if row is not None:
         params = row["params"]
         how = "verdicts corrected by Holm" if params["correction"] == "holm" else "pointwise"
-        unit = "comparison" if params["comparisons"] == 1 else "comparisons"
-        yield f"{params['comparisons']:,} {unit}, {how}."
+        yield f"{plural(params['comparisons'], 'comparison')}, {how}."
 
 
 def _why_not(params: Mapping[str, Any]) -> str:

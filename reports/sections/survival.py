@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import count, escape, listed, percent, plural
 from tokbench.bench.markup import markdown_table as table
-from tokbench.reports.tables import crossed, folded, listed, pooled
+from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, code_points, shown_text
 from tokbench.reports.view import Row, View, meaning_of, summarize
 
@@ -22,11 +22,11 @@ def verdicts(view: View) -> Iterator[str]:
         rest = [f"{n} ({percent(share)})" for n, share in known.items() if share != 1]
         if whole and rest:
             yield (
-                f"Every document of {corpus} comes back exactly from {listed(whole)}; "
-                f"not from {listed(rest)}."
+                f"Every document of {corpus} comes back exactly from {listed(whole, most=6)}; "
+                f"not from {listed(rest, most=6)}."
             )
         elif rest:
-            yield f"Documents of {corpus} that come back exactly: {listed(rest)}."
+            yield f"Documents of {corpus} that come back exactly: {listed(rest, most=6)}."
         elif whole:
             counted = len(whole) == len(view.run["config"]["tokenizers"])
             who = "every tokenizer" if counted else "every tokenizer that was counted"

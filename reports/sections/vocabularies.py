@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokbench.bench.markup import count, escape, percent, plural
+from tokbench.bench.markup import count, escape, listed, percent, plural
 from tokbench.bench.markup import markdown_table as table
-from tokbench.reports.tables import crossed, folded, listed, share_of
+from tokbench.reports.tables import crossed, folded, share_of
 from tokbench.reports.tokens import code, code_points, shown_bytes
 from tokbench.reports.view import Row, View
 
@@ -44,7 +44,7 @@ def verdicts(view: View) -> Iterator[str]:
         if (row := view.row("unmerged_entries", name, None)) is not None and row["value"]
     ]
     if unmerged:
-        yield f"Entries that merging does not reach: {listed(unmerged)}."
+        yield f"Entries that merging does not reach: {listed(unmerged, most=6)}."
     found = [
         (int(row["value"] - row["params"]["in_no_utf8"]), name)
         for name in names
@@ -55,7 +55,7 @@ def verdicts(view: View) -> Iterator[str]:
     if told:
         yield (
             "Entries that no text was found for (candidates for glitch tokens; bytes that occur "
-            f"in no UTF-8 aside): {listed(told)}."
+            f"in no UTF-8 aside): {listed(told, most=6)}."
         )
 
 

@@ -10,13 +10,13 @@ import pytest
 
 import tokbench
 from pages import sections, table
-from tokbench.bench.commands.costs import embedding_parameters
 from tokbench.bench.commands.match import bytes_per_token
 from tokbench.bench.commands.train import training_text
 from tokbench.bench.config.bundled import config_path
 from tokbench.bench.config.schema import TrainEntry, load_config
 from tokbench.bench.errors import UsageError
 from tokbench.bench.plugins import NestedTrainer
+from tokbench.bench.results.costs import embedding_parameters
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.trained_models import obtain, trainer_of
 from tokbench.reports.sweep import Sweep, millions, saved_by_doubling

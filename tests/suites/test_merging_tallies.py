@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hand_made import tallies
 from tokbench.api import load_tokenizer
-from tokbench.bench.commands.which import batch_of
 from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.loose_texts import batch_of
 from tokbench.bench.count.suite import CountsSuite
 from tokbench.bench.count.tally import Tally, merge
 from tokbench.bench.count.token_bytes import Contents
@@ -35,7 +35,7 @@ def tokenizer() -> Tokenizer:
 
 def count(texts: list[str], cuts: list[int]) -> Tally:
     """Count texts in parts that end at the cuts, the last part first."""
-    batch = batch_of(texts)
+    batch = batch_of(texts, words=True)
     counter = Counter(tokenizer=tokenizer(), watch=Stopwatch(), keep_ids=True)
     edges = [0, *sorted(cuts), len(texts)]
     parts = [batch.part(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from byte_tokenizer import Ask
-from tokbench.bench.run.probe import batch_of
+from tokbench.bench.count.loose_texts import batch_of
 from tokbench.suites.probes.code import _levels, covered, part_cuts
 from tokbench.suites.probes.pieces import cut
 from tokbench.suites.probes.suite import _numbers
