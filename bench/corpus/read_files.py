@@ -10,8 +10,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -55,9 +55,11 @@ _ARCHIVES = (".7z", ".rar", ".tar", ".tgz", ".tbz2", ".txz", ".lz4", ".br", ".lz
 class _Job:
     """What readers of files need to know besides the file."""
 
-    entry: FilesCorpus | BuiltinCorpus
+    entry: Corpus
     taken: Filter
     budget: Budget
+    lengths: dict[SourceFile, int] = field(default_factory=dict)
+    """Rows of the JSON files that were read to their ends, taken or not."""
 
     @property
     def columns(self) -> tuple[str, str | None, str | None]:
@@ -90,6 +92,21 @@ def read(
         matched_by="id" if entry.id is not None else f"{unit} number",
         offered=job.taken.offered,
     )
+
+
+def json_rows(
+    parts: Mapping[str, Sequence[Path]], entry: Corpus, taken: Filter, budget: Budget
+) -> Iterator[Row]:
+    """Yield the rows of JSON files, lists or JSON Lines, counted from 0 in each part."""
+    job = _Job(entry=entry, taken=taken, budget=budget)
+    for part, paths in parts.items():
+        before = 0
+        for path in paths:
+            file = SourceFile(path=path, written=path.name, part=path.name)
+            with unpacking(file):
+                for row in _read_json(file, job):
+                    yield row._replace(part=part, number=before + row.number)
+            before += job.lengths[file]
 
 
 def known_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> list[KnownFile]:
@@ -198,7 +215,7 @@ _UNITS: dict[str, Callable[[Iterator[str]], Iterator[tuple[int, str]]]] = {
 
 
 def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
-    columns = _KnownColumns(job.entry)
+    columns, number = _KnownColumns(job.entry), -1
     for number, line in enumerate(_lines(file, job)):
         if not line.strip():
             yield Row(file.part, number, None, skip="blank line", line=number + 1)
@@ -207,6 +224,7 @@ def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
         columns.look_at(cells)
         if job.taken(cells):
             yield _row_of(cells, file, number, job, line=number + 1)
+    job.lengths[file] = number + 1
     columns.check(file)
 
 
@@ -272,11 +290,12 @@ def _read_json(file: SourceFile, job: _Job) -> Iterator[Row]:
     if not is_list:
         yield from _read_jsonl_or_say(file, job)
         return
-    columns = _KnownColumns(job.entry)
+    columns, number = _KnownColumns(job.entry), -1
     for number, cells in enumerate(_list_items("".join(_lines(file, job)), file)):
         columns.look_at(cells)
         if job.taken(cells):
             yield _row_of(cells, file, number, job)
+    job.lengths[file] = number + 1
     columns.check(file)
 
 
@@ -310,6 +329,8 @@ def _list_items(text: str, file: SourceFile) -> Iterator[dict[str, Any]]:
             raise CorpusError(f"{file.part}, row {number} is not JSON: {exc}") from exc
         except RecursionError as exc:
             raise CorpusError(f"{file.part}, row {number} is nested too deeply") from exc
+        if isinstance(value, str):
+            value = {"text": value}
         if not isinstance(value, dict):
             what = type(value).__name__
             raise CorpusError(f"{file.part}, row {number} is a {what}; every row is one object")

@@ -1,7 +1,8 @@
 """Reading through `datasets`: data sets of the Hugging Face Hub, local folders, its own builders.
 
-Code of a data set is never run. Cells are read as `source: files` reads them: in a column of JSON
-values text is text and a number is no text, and a byte order mark is dropped. What `datasets`
+Code of a data set is never run. Cells are read as `source: files` reads them: local JSON files by
+the same reader, in a column of JSON values a number is not text, and a byte order mark is dropped.
+What `datasets`
 prepares of local files lives no longer than the reading, because it is found again by name, size
 and time, which a changed file may share.
 """
@@ -20,7 +21,7 @@ from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
 from tokbench.bench.corpus.find_files import expand
 from tokbench.bench.corpus.hub_words import BUILDERS, in_words, local_folder
 from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_other_text, refuse_pointer
-from tokbench.bench.corpus.read_files import JOINED_LINES
+from tokbench.bench.corpus.read_files import JOINED_LINES, json_rows
 from tokbench.bench.corpus.rows import Filter, Reading, Row, columns_of, no_column
 from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
 from tokbench.bench.errors import CorpusError
@@ -40,10 +41,13 @@ def read(
         builder = _builder(entry, key, folder, scratch / "datasets")
         splits = _splits(entry, builder)
         _refuse_impostors(builder, splits, entry)
-        streams = {split: _stream(builder, split, entry) for split in splits}
+        local = _local_json(builder, splits)
+        streams = {} if local else {split: _stream(builder, split, entry) for split in splits}
     taken = Filter(entry)
     return Reading(
-        rows=_rows(streams, entry, key, folder, taken, budget),
+        rows=json_rows(local, entry, taken, budget)
+        if local
+        else _rows(streams, entry, key, folder, taken, budget),
         parts=splits,
         sources=_sources(entry, key, folder, builder, splits),
         unit="row",
@@ -87,6 +91,18 @@ def _refuse_impostors(builder: Any, splits: Sequence[str], entry: HuggingFaceCor
         refuse_pointer(head, path.name)
         if text:
             refuse_other_text(head, path.name, markup=entry.kind == "code")
+
+
+def _local_json(builder: Any, splits: Sequence[str]) -> dict[str, list[Path]]:
+    """Return the local JSON files of each split, nothing where rows must come from `datasets`.
+
+    It finds a type for a whole column, so that 5 becomes text beside text, and "5" a number.
+    """
+    plain = builder.__class__.__name__ == "Json" and builder.config.field is None
+    if not plain or builder.info.features is not None:
+        return {}
+    files = {split: [Path(one) for one in _files_of(builder, [split])] for split in splits}
+    return files if all(one.is_file() for some in files.values() for one in some) else {}
 
 
 def _files_of(builder: Any, splits: Sequence[str]) -> list[str]:

@@ -165,6 +165,11 @@ def test_what_cannot_be_unpacked_says_what_to_do(
         make(**FILES, path=name)
 
 
+def test_a_json_list_of_texts_is_a_list_of_documents(make, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('["one", "two"]', encoding="utf-8")
+    assert texts(make(**FILES, path="a.json")) == ["one", "two"]
+
+
 @pytest.mark.parametrize("mark", ["", "\ufeff", " \n"])
 def test_a_json_list_is_read_row_by_row(make, tmp_path: Path, mark: str) -> None:
     (tmp_path / "a.json").write_text(

@@ -56,6 +56,23 @@ def test_a_json_text_that_looks_like_a_number_is_text(make, tmp_path: Path) -> N
         assert texts(make(**options)) == ["5", "null"]
 
 
+def test_a_file_of_numbers_is_no_text_beside_a_file_of_text(make, tmp_path: Path) -> None:
+    jsonl(tmp_path / "a.jsonl", [{"text": "five"}, {"text": "5"}])
+    jsonl(tmp_path / "b.jsonl", [{"text": 5}])
+    for options in both("?.jsonl", "json", not_text="skip"):
+        assert texts(make(**options)) == ["five", "5"]
+    with pytest.raises(CorpusError, match=r"train, row 2 \(line 1\), column 'text' holds int 5"):
+        make(**both("?.jsonl", "json")[1])
+
+
+def test_rows_of_several_files_are_counted_through_whatever_is_taken(make, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        rows = [{"text": f"{name}{i}", "lang": lang} for i, lang in enumerate("xyx")]
+        jsonl(tmp_path / f"{name}.jsonl", rows)
+    one = make(**both("?.jsonl", "json")[1], where={"lang": "y"})
+    assert (texts(one), one.document_ids()) == (["a1", "b1"], ["1", "4"])
+
+
 # classes
 
 

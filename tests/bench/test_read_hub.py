@@ -122,11 +122,20 @@ def test_c3_csv_through_datasets_keeps_na_and_digits(make, cases_folder) -> None
     assert texts(make(**options, data_files="numbers.csv")) == ["123", "456"]
 
 
-def test_c6_differing_columns_are_named_with_the_way_out(make, cases_folder) -> None:
+def test_c6_json_files_with_other_columns_beside_the_text_are_read(make, cases_folder) -> None:
     files = ["schema_a.jsonl", "schema_b.jsonl"]
-    message = r"different columns \(extra\).*`source: files`, which reads only text"
+    one = make(folder=cases_folder, source=HUB, path="json", data_files=files, split="train")
+    assert texts(one) == ["first file", "second file"]
+
+
+def test_c6_differing_columns_are_named_with_the_way_out(make, tmp_path) -> None:
+    for name in ("a", "b"):
+        table = pa.table({"text": [name], f"only_{name}": [1]})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    message = r"different columns \(only_a, only_b\).*`source: files`, which reads only text"
+    files = ["a.parquet", "b.parquet"]
     with pytest.raises(CorpusError, match=message):
-        make(folder=cases_folder, source=HUB, path="json", data_files=files, split="train")
+        make(source=HUB, path="parquet", data_files=files, split="train", streaming=False)
 
 
 def test_c4_the_text_loader_is_noted(make, cases_folder) -> None:
