@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -32,6 +34,39 @@ def result(text: str) -> None:
     _print(sys.stdout, text)
 
 
+Painted = tuple[str, int | None]
+"""A piece of a line, and the number of its colour; None for plain text."""
+
+_COLOURS = (44, 45, 46, 42, 43)
+"""Backgrounds: blue, magenta, cyan, green, yellow; the two beside each other differ most."""
+
+
+def result_painted(lines: Iterable[Sequence[Painted]]) -> None:
+    """Print lines whose pieces have colours, where stdout is a terminal that shows them."""
+    coloured = (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    )
+    for pieces in lines:
+        plain = "".join(text for text, _ in pieces)
+        if coloured and terminal(plain) == plain:
+            _write(sys.stdout, "".join(_paint(text, colour) for text, colour in pieces))
+        else:
+            _print(sys.stdout, plain)
+
+
+def _paint(text: str, colour: int | None) -> str:
+    if colour is None:
+        return text
+    return f"\x1b[30;{_COLOURS[colour % len(_COLOURS)]}m{text}\x1b[0m"
+
+
+def width() -> int:
+    """Return the columns of the terminal, at least 40; 80 where there is none."""
+    return max(40, shutil.get_terminal_size().columns)
+
+
 def result_json(value: Any) -> None:
     """Print a result that a program will read; ASCII, so that any encoding can carry it."""
     result(strict_json(value, ascii_only=True))
@@ -47,7 +82,10 @@ def _print(stream: TextIO, text: str) -> None:
 
     What a command does, and its exit code, must not depend on who reads along.
     """
-    safe = terminal(text)
+    _write(stream, terminal(text))
+
+
+def _write(stream: TextIO, safe: str) -> None:
     try:
         stream.write(safe if safe.endswith("\n") else safe + "\n")
         stream.flush()

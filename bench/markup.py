@@ -341,18 +341,19 @@ def table(
     """
     rows = [[one_line(cell) for cell in row] for row in (header, *rows)]
     aligned = set(right)
-    widths = [max(_width(row[c]) for row in rows) for c in range(len(header))]
+    widths = [max(cell_width(row[c]) for row in rows) for c in range(len(header))]
     lines = []
     for row in rows:
         cells = []
         for c, cell in enumerate(row):
-            fill = " " * (widths[c] - _width(cell))
+            fill = " " * (widths[c] - cell_width(cell))
             cells.append(fill + cell if c in aligned else cell + fill)
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
-def _width(text: str) -> int:
+def cell_width(text: str) -> int:
+    """Return the columns that a text takes on a terminal; 東 takes two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -261,6 +261,14 @@ class HasMerging(Protocol):
 
 
 @runtime_checkable
+class HasSpelling(Protocol):
+    """Optional: a tokenizer whose vocabulary spells its entries in its own way."""
+
+    def spelling(self, ids: Sequence[int]) -> Sequence[str]:
+        """Return the entry of each id as the vocabulary has it: ``##ing``, ``Ġthe``, ``▁the``."""
+
+
+@runtime_checkable
 class HasPreTokens(Protocol):
     """Optional: a tokenizer that can say which of its tokens lie in one pre-token."""
 

@@ -3,48 +3,128 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.bench.cli.shared import AS_JSON, SET, load
+from tokbench.bench.cli.shared import AS_JSON, OFFLINE, SET, load
+
+if TYPE_CHECKING:
+    from tokbench.bench.commands.inspect import Inspection
+    from tokbench.bench.config.schema import Config
+    from tokbench.bench.workers.executors import Executor
+
+
+_CONFIG = click.option("--config", help="Take tokenizers by their key in this config.")
+_TOKENIZER = click.option(
+    "-t", "--tokenizer", "wanted", multiple=True, help="A tokenizer; may be given again."
+)
 
 
 @click.command()
-@click.argument("text", required=False)
-@click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
-@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.argument("arguments", nargs=-1, metavar="TEXT [TOKENIZER]...")
+@_CONFIG
+@_TOKENIZER
 @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the text from a file.")
+@click.option("--pieces", is_flag=True, help="Show each token's id, raw spelling and bytes.")
+@click.option("--lineage", is_flag=True, help="Show the merges that made each token.")
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(["text", "markdown", "json"]),
+    type=click.Choice(["text", "markdown", "html", "json"]),
     default="text",
     show_default=True,
     help="How to print it.",
 )
+@OFFLINE
 @SET
 def inspect(
-    text: str | None,
-    config: str,
+    arguments: tuple[str, ...],
+    config: str | None,
     wanted: tuple[str, ...],
     file: Path | None,
+    pieces: bool,
+    lineage: bool,
     shape: str,
+    offline: bool,
     overrides: tuple[str, ...],
 ) -> None:
-    """Show how tokenizers split TEXT: tokens, ids, bytes."""
-    from tokbench.bench.commands import inspect
-    from tokbench.bench.console import ConsoleProgress, message, result, result_json
+    """Show how tokenizers split TEXT: tokens, ids, bytes.
+
+    A TOKENIZER is an encoding of tiktoken, a sample, a file or folder, or a Hub repository; without
+    one, those of --config or of the config `quick`. With --file, all arguments are tokenizers.
+    """
+    from tokbench.bench.commands.inspect import inspect, read_text
+
+    text = arguments[0] if arguments and file is None else None
+    names = (*(arguments if file is not None else arguments[1:]), *wanted)
+    content = read_text(text, file)
+    loaded = _chosen(names, config, overrides, offline=offline)
+    with _worker(loaded, content) as worker:
+        views, problems = inspect(loaded, content, (), executor=worker, lineage=lineage)
+    _print_views(views, shape, pieces=pieces)
+    _end(problems)
+
+
+def _chosen(
+    names: tuple[str, ...], config: str | None, overrides: tuple[str, ...], *, offline: bool
+) -> Config:
+    """Return a config of the tokenizers that were named, and print choices that were made."""
+    from tokbench.bench.commands.one_text import chosen
+    from tokbench.bench.console import message
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    given = load(config or "quick", overrides) if config or overrides else None
+    loaded, notes = chosen(names, given, lambda: load("quick", ()))
+    for note in notes:
+        message(note)
+    return loaded
+
+
+SHORT = 10_000
+"""Characters of a text that verified encodings may be asked for in this very process."""
+
+
+@contextmanager
+def _worker(config: Config, text: str) -> Iterator[Executor]:
+    """Give a process that may be lost; this one where nothing of a stranger's is loaded.
+
+    An encoding of tiktoken is verified by its SHA-256, and another process costs a second.
+    """
+    from tokbench.bench.config.schema import TrainEntry
+    from tokbench.bench.console import ConsoleProgress, message
     from tokbench.bench.workers.executors import executor
 
-    content = inspect.read_text(text, file)
-    loaded = load(config, overrides)
-    with executor(1, ConsoleProgress(quiet=True)) as worker:
-        views, problems = inspect.inspect(loaded, content, wanted, executor=worker)
+    safe = len(text) <= SHORT and all(
+        not isinstance(entry, TrainEntry) and getattr(entry, "encoding", None) is not None
+        for entry in config.tokenizers.values()
+    )
+    if not safe and sys.stderr.isatty():
+        message(f"loading {', '.join(config.tokenizers)}")
+    with executor(0 if safe else 1, ConsoleProgress(quiet=True)) as worker:
+        yield worker
+
+
+def _print_views(views: list[Inspection], shape: str, *, pieces: bool) -> None:
+    from tokbench.bench.commands import inspect_text
+    from tokbench.bench.console import result, result_json, result_painted, width
+
     if shape == "json":
         result_json([view.to_json() for view in views])
+    elif shape == "text":
+        result_painted(inspect_text.lines(views, width=width(), pieces=pieces))
     else:
-        result(inspect.render(content, views, markdown=shape == "markdown"))
+        render = inspect_text.markdown if shape == "markdown" else inspect_text.page
+        result(render(views))
+
+
+def _end(problems: Sequence[str]) -> None:
+    from tokbench.bench.console import message
+
     for problem in problems:
         message(problem)
     sys.exit(3 if problems else 0)
@@ -52,45 +132,49 @@ def inspect(
 
 @click.command()
 @click.argument("text")
-@click.option("--config", default="quick", show_default=True, help="Where the tokenizers are from.")
-@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
+@_CONFIG
+@_TOKENIZER
 @click.option("--translation", help="The same text in the pivot language (a text or a file).")
 @click.option("--costs", type=click.Path(path_type=Path), help="YAML file with prices, contexts.")
 @click.option("--prompt", "as_prompt", is_flag=True, help="Print a prompt for a language model.")
 @AS_JSON
+@OFFLINE
 @SET
 def which(
     text: str,
-    config: str,
+    tokenizers: tuple[str, ...],
+    config: str | None,
     wanted: tuple[str, ...],
     translation: str | None,
     costs: Path | None,
     as_prompt: bool,
     as_json: bool,
+    offline: bool,
     overrides: tuple[str, ...],
 ) -> None:
     """Rank tokenizers by how well they encode TEXT.
 
-    TEXT may name a file; - reads standard input.
+    TEXT may name a file; - reads standard input. A TOKENIZER is an encoding of tiktoken, a sample, a
+    file or folder, or a Hub repository; without one, those of --config or of the config `quick`.
     """
     from tokbench.bench.commands import which as finding
     from tokbench.bench.config.schema import load_options
-    from tokbench.bench.console import ConsoleProgress, message, result, result_json
+    from tokbench.bench.console import message, result, result_json
     from tokbench.bench.results.costs import CostModel
-    from tokbench.bench.workers.executors import executor
 
     if as_json and as_prompt:
         raise click.UsageError("give either --json or --prompt")
     content, file = finding.text_or_file(text)
     if file is not None:
         message(f"reading the file {file}")
-    with executor(1, ConsoleProgress(quiet=True)) as worker:
+    loaded = _chosen((*tokenizers, *wanted), config, overrides, offline=offline)
+    with _worker(loaded, content) as worker:
         analysis = finding.analyse(
-            load(config, overrides),
+            loaded,
             content,
             translation=None if translation is None else finding.text_or_file(translation)[0],
             costs=None if costs is None else load_options(costs, CostModel),
-            wanted=wanted,
             executor=worker,
         )
     if as_json:
@@ -99,6 +183,4 @@ def which(
         result(finding.prompt(analysis, content))
     else:
         result(finding.render(analysis))
-    for problem in analysis.problems:
-        message(problem)
-    sys.exit(3 if analysis.problems else 0)
+    _end(analysis.problems)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,11 @@ from typing import Any
 
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
-from tokbench.bench.corpus.open_files import MARK
+from tokbench.bench.count.lineage import Joined, lineages, shown, written
 from tokbench.bench.count.roundtrip import classify
 from tokbench.bench.count.tally import ROUND_TRIP
 from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import escape, markdown_table, table, visible
-from tokbench.bench.model import Tokenizer
+from tokbench.bench.model import HasMerging, HasSpelling, Tokenizer
 from tokbench.bench.workers.executors import Executor, Inline
 
 
@@ -26,16 +25,13 @@ class Piece:
 
     id: int
     content: bytes | None
+    raw: str | None = None
+    """The entry as the vocabulary spells it, such as ``##ing``; None where it is bytes."""
 
     @property
     def shown(self) -> str:
         """The text of the token; bytes that are no whole character as ``\\xNN``."""
-        if self.content is None:
-            return "(no bytes)"
-        text = self.content.decode("utf-8", "surrogateescape")
-        return "".join(
-            f"\\x{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else visible(c) for c in text
-        )
+        return "(no bytes)" if self.content is None else shown(self.content)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +42,8 @@ class Inspection:
     pieces: tuple[Piece, ...]
     n_bytes: int
     round_trip: str
+    lineages: Mapping[int, tuple[Joined, ...]] | None = None
+    """By id, the merges that made a token; None where they were not asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; bytes are in hexadecimal."""
@@ -57,7 +55,15 @@ class Inspection:
             "ids": [piece.id for piece in self.pieces],
             "pieces": [piece.shown for piece in self.pieces],
             "piece_bytes": [None if p.content is None else p.content.hex() for p in self.pieces],
+            "raw": [piece.raw for piece in self.pieces],
+            **self._lineages(),
         }
+
+    def _lineages(self) -> dict[str, Any]:
+        if self.lineages is None:
+            return {}
+        steps = {str(id): [written(step) for step in path] for id, path in self.lineages.items()}
+        return {"lineage": steps}
 
 
 def read_text(text: str | None, file: Path | None) -> str:
@@ -72,64 +78,56 @@ def read_text(text: str | None, file: Path | None) -> str:
         else:
             data = str(text).encode("utf-8", "surrogateescape")
             return data.decode("utf-8")
-        return data.decode("utf-8").removeprefix(MARK)  # as the files of a corpus are read
+        return data.decode("utf-8").removeprefix("\ufeff")  # as the files of a corpus are read
     except OSError as exc:
         raise UsageError(f"{file}: cannot be read: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
         raise UsageError(f"the text is not UTF-8 (byte {exc.start})") from exc
+    except UnicodeEncodeError as exc:
+        raise UsageError(
+            f"the text holds half of a surrogate pair (character {exc.start}), which is no text"
+        ) from exc
 
 
 def inspect(
-    config: Config, text: str, wanted: Sequence[str], *, executor: Executor | None = None
+    config: Config,
+    text: str,
+    wanted: Sequence[str],
+    *,
+    executor: Executor | None = None,
+    lineage: bool = False,
 ) -> tuple[list[Inspection], list[str]]:
     """Return what each wanted tokenizer of a config makes of a text, and what could not be done.
 
-    `executor` says where the tokenizers are asked: in this process when there is none.
+    `executor` says where the tokenizers are asked: in this process when there is none. With
+    `lineage`, BPE tokenizers also say which merges made each token.
     """
-    return try_each(config, wanted, partial(inspection_of, text), executor or Inline())
+    look = partial(inspection_of, text, lineage=lineage)
+    return try_each(config, wanted, look, executor or Inline())
 
 
-def inspection_of(text: str, key: str, tokenizer: Tokenizer) -> Inspection:
+def inspection_of(
+    text: str, key: str, tokenizer: Tokenizer, *, lineage: bool = False
+) -> Inspection:
     """Return what a tokenizer makes of a text."""
-    ids = tokenizer.encode_batch([text])
-    decoded = tokenizer.decode_batch(ids)[0]
+    returned = tokenizer.encode_batch([text])
+    decoded = tokenizer.decode_batch(returned)[0]
+    ids = [int(i) for i in returned[0]]
     vocabulary = tokenizer.vocabulary
-    unknown = any(int(i) in vocabulary.unknown_ids for i in ids[0])
+    unknown = any(i in vocabulary.unknown_ids for i in ids)
+    raw = tokenizer.spelling(ids) if isinstance(tokenizer, HasSpelling) else [None] * len(ids)
     return Inspection(
         tokenizer=key,
-        pieces=tuple(Piece(id=int(i), content=vocabulary.token_bytes[int(i)]) for i in ids[0]),
+        pieces=tuple(
+            Piece(id=i, content=vocabulary.token_bytes[i], raw=entry)
+            for i, entry in zip(ids, raw, strict=True)
+        ),
         n_bytes=len(text.encode()),
         round_trip=ROUND_TRIP[classify(text, decoded, unknown=unknown)],
+        lineages=_lineages(tokenizer, ids) if lineage else None,
     )
 
 
-def render(text: str, views: Sequence[Inspection], *, markdown: bool) -> str:
-    """Return a table of all tokenizers, then one table of pieces for each."""
-    blocks = [_overview(views, markdown=markdown)]
-    for view in views:
-        rows = [
-            [
-                str(piece.id),
-                escape(piece.shown) if markdown else piece.shown,
-                "–" if piece.content is None else piece.content.hex(" "),
-            ]
-            for piece in view.pieces
-        ]
-        header = ["id", "piece", "bytes"]
-        title = f"### {escape(view.tokenizer)}" if markdown else f"{view.tokenizer}:"
-        body = markdown_table(header, rows) if markdown else table(header, rows, right=[0])
-        blocks.append(f"{title}\n\n{body}" if markdown else f"{title}\n{body}")
-    return "\n\n".join(blocks)
-
-
-def _overview(views: Sequence[Inspection], *, markdown: bool) -> str:
-    header = ["tokenizer", "tokens", "bytes/token", "round trip", "pieces"]
-    rows = []
-    for view in views:
-        n = len(view.pieces)
-        ratio = f"{view.n_bytes / n:.2f}" if n else "–"
-        pieces = " | ".join(piece.shown for piece in view.pieces)
-        if markdown:
-            pieces = escape(pieces)
-        rows.append([view.tokenizer, str(n), ratio, view.round_trip, pieces])
-    return markdown_table(header, rows) if markdown else table(header, rows, right=[1, 2])
+def _lineages(tokenizer: Tokenizer, ids: Sequence[int]) -> Mapping[int, tuple[Joined, ...]]:
+    rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
+    return {} if rules is None else lineages(rules, ids)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
-from tokbench.bench.config.schema import Config, TrainEntry
+from tokbench.bench.config.resolve import resolve, unused
+from tokbench.bench.config.schema import Config, RunConfig, TrainEntry, load_entry
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import suggest
+from tokbench.bench.markup import did_you_mean, suggest
 from tokbench.bench.model import Tokenizer
+from tokbench.bench.plugins import TokenizerPlugin
 from tokbench.bench.workers import heartbeat
 from tokbench.bench.workers.executors import Executor
 from tokbench.bench.workers.hub_access import be_patient
@@ -99,4 +102,45 @@ def load_tokenizer(config: Config, key: str) -> Tokenizer:
             for name in languages
         ]
         return obtain(key, entry, slices).source.load()
-    return TokenizerSource(key=key, plugin=entry, folder=config.folder).load()
+    folder = config.homes.get(key, config.folder)
+    return TokenizerSource(key=key, plugin=entry, folder=folder).load()
+
+
+def chosen(
+    names: Sequence[str], config: Config | None, ready: Callable[[], Config]
+) -> tuple[Config, list[str]]:
+    """Return a config whose tokenizers are those named, in their order, and notes on choices.
+
+    A name is a key of `config` where one was given, then what the resolver knows, then a key of
+    the `ready` config, which is only read for that. Without names the config's own stay. Raises
+    `UsageError` for a name that nobody knows.
+    """
+    if not names:
+        return config or ready(), []
+    base, notes = config, []
+    entries: dict[str, TokenizerPlugin | TrainEntry] = {}
+    for name in names:
+        if base is not None and name in base.tokenizers:
+            entries[unused(name, entries)] = base.tokenizers[name]
+            continue
+        try:
+            found = resolve(name, Path.cwd(), taken=entries)
+        except UsageError as exc:
+            base = base or ready()
+            if name not in base.tokenizers:
+                near = did_you_mean(name, base.tokenizers)
+                raise UsageError(
+                    f"{exc}; keys of {base.path}: {', '.join(base.tokenizers)}{near}"
+                ) from exc
+            entries[unused(name, entries)] = base.tokenizers[name]
+            continue
+        notes += [found.note] if found.note else []
+        entries[found.key] = load_entry(found.entry)
+    # not validated: no corpus is read, and looking languages up costs a fifth of a second
+    unread = RunConfig.model_construct(name="named", corpora={}, tokenizers={})
+    base = base or Config(
+        run=unread, tokenizers={}, suites={}, path="the command line", folder=Path.cwd()
+    )
+    own = {id(entry) for entry in base.tokenizers.values()}
+    homes = {key: Path.cwd() for key, entry in entries.items() if id(entry) not in own}
+    return replace(base, tokenizers=entries, homes=homes), notes

@@ -193,20 +193,26 @@ def judge(
     Best is the fewest tokens among those that lose nothing; if all lose something, among those
     below the limit. A tokenizer above the limit is never best, however few its tokens.
     """
-    whole = [h for h in handlings if h.round_trip != "lossy"]
-    able = whole or [h for h in handlings if h.lost_byte_share <= lost_limit]
+    seen = [h for h in handlings if h.tokens]  # of no token, no text comes back
+    whole = [h for h in seen if h.round_trip != "lossy"]
+    able = whole or [h for h in seen if h.lost_byte_share <= lost_limit]
     if not able:
         return (), ("No tokenizer keeps the text: there is none to recommend.",)
     fewest = min(h.tokens for h in able)
     best = tuple(h.tokenizer for h in able if h.tokens == fewest)
     reasons = [_why_best(best, able, fewest, whole=bool(whole))]
     left_out = [h for h in handlings if h not in able]
-    reasons += [
-        f"{h.tokenizer} is left out: {percent(h.lost_byte_share)} of the bytes do not come back"
-        + (f", though it needs only {plural(h.tokens, 'token')}." if h.tokens < fewest else ".")
-        for h in left_out
-    ]
+    reasons += [_why_left_out(h, fewest) for h in left_out]
     return best, tuple(reasons)
+
+
+def _why_left_out(handling: Handling, fewest: int) -> str:
+    if not handling.tokens:
+        return f"{handling.tokenizer} is left out: it makes no token of this text."
+    few = plural(handling.tokens, "token")
+    though = f", though it needs only {few}" if handling.tokens < fewest else ""
+    lost = percent(handling.lost_byte_share)
+    return f"{handling.tokenizer} is left out: {lost} of the bytes do not come back{though}."
 
 
 def _why_best(best: tuple[str, ...], able: Sequence[Handling], fewest: int, *, whole: bool) -> str:

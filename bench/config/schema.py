@@ -131,6 +131,8 @@ class Config:
     """The `--set` values that were applied to it."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """The key that each tokenizer stands below in the file: a sweep gives several for one."""
+    homes: Mapping[str, Path] = field(default_factory=dict)
+    """Where relative paths of a tokenizer start, of those that are not from the file."""
 
     def canonical(self) -> dict[str, Any]:
         """The config as plain JSON values; equal configs give equal ones whatever their layout."""

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.environment import Stopwatch
@@ -26,6 +25,7 @@ from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Ids, IntArray, Tokenizer
 
 if TYPE_CHECKING:
+    from tokbench.bench.corpus.slice_file import SliceBatch
     from tokbench.bench.count.encoded import Encoded
 
 _SHIFT = 21  # code points need 21 bits; document number above them makes one sortable key

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.model import Finding, IntArray, Kind, Place, Status
 from tokbench.bench.reasons import Reason
+
+if TYPE_CHECKING:
+    from tokbench.bench.corpus.slice_file import Slice
 
 EXACT, NORMALIZED, LOSSY = 0, 1, 2
 ROUND_TRIP = ("exact", "normalized", "lossy")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.model import IntArray, Span, Tokenizer
 
 if TYPE_CHECKING:
+    from tokbench.bench.corpus.slice_file import SliceBatch
     from tokbench.bench.count.encoded import Encoded
 
 

@@ -194,6 +194,10 @@ class HuggingFaceTokenizer:
         encoded = self.library.encode_batch(list(texts), add_special_tokens=False)
         return [e.ids for e in encoded], [e.word_ids for e in encoded]
 
+    def spelling(self, ids: Sequence[int]) -> list[str]:
+        """Return the entries as the file has them."""
+        return [self.library.id_to_token(int(i)) or "" for i in ids]
+
     def merging(self) -> Merging | None:
         """Return how it joins, None where the model is not BPE."""
         # read back from the library: most runs never ask, and merges take much memory

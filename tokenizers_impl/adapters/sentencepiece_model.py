@@ -91,6 +91,10 @@ class SentencePieceTokenizer:
         apart = np.array(sorted(self._user_defined), np.int64)
         return ids, [numbered_apart(np.isin(one, apart)) for one in ids]
 
+    def spelling(self, ids: Sequence[int]) -> list[str]:
+        """Return the pieces as the model has them."""
+        return [self.library.id_to_piece(int(i)) for i in ids]
+
     def merging(self) -> Merging | None:
         """Return how it joins characters, by the score of what they become; None if not BPE."""
         if self.model_type != "bpe":
