@@ -187,6 +187,14 @@ def test_overrides_and_paths_work_in_a_mapping() -> None:
     assert loaded.canonical()["corpora"]["c"]["path"] == ["b.txt"]
 
 
+@pytest.mark.parametrize("name", ["quick", "code", "throughput"])
+def test_the_config_that_a_run_stores_gives_the_same_plan(name: str) -> None:
+    config = tokbench.load_config(name)
+    again = tokbench.load_config(config.canonical(), folder=config.folder)
+    assert again.canonical() == config.canonical()
+    assert tokbench.plan(again) == tokbench.plan(config)
+
+
 def test_a_run_from_a_mapping_does_not_claim_a_command(folder: Path) -> None:
     config = tokbench.load_config({**CONFIG, "reports": ["markdown"]}, folder=folder)
     ran = tokbench.run(config, folder / "reported", jobs=0)
@@ -202,10 +210,13 @@ def test_results_and_folders_and_baselines_can_be_compared(folder: Path, results
     from tokbench.bench.compare.baseline import save
 
     save(results, folder / "ci.baseline.json")
+    again = tokbench.run(tokbench.load_config(CONFIG, folder=folder), folder / "again", jobs=0)
     for base in (results, results.folder, str(folder / "ci.baseline.json")):
-        comparison = tokbench.compare(base, results)
+        comparison = tokbench.compare(base, again)
         assert isinstance(comparison, tokbench.Comparison)
         assert (comparison.exit_code, comparison.moved) == (0, ())
+    with pytest.raises(tokbench.TokbenchError, match="both base and candidate"):
+        tokbench.compare(results, results.folder)
 
 
 def test_the_gate_of_a_config_may_replace_the_candidates(folder: Path, results: Results) -> None:

@@ -480,7 +480,9 @@ class BuiltinCorpus(Corpus):
 
         if (self.dataset == "programs") != (self.kind == "code"):
             return f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
-        if {"text", "id", "cluster", "where"} & self.model_fields_set:
+        # a config that was written out, defaults and all, may be read again
+        fixed = ("text", "id", "cluster", "where")
+        if any(getattr(self, name) != type(self).model_fields[name].default for name in fixed):
             return "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out"
         if any(one.config or one.file for one in self.options().values()):
             return "bundled text has no configs or files; list the languages only"

@@ -132,7 +132,10 @@ def reproduce_section(view: View) -> Iterator[str]:
     run = view.run
     yield "## How to reproduce"
     if run["config_path"] == MAPPING:
-        yield "This run was started from Python, from a mapping instead of a file."
+        yield (
+            "This run was started from Python. Its config is in `run.json`, and "
+            '`tokbench.run(results.run["config"])` runs it again.'
+        )
     else:
         yield f"```\n{_command(run)}\n```"
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())

@@ -135,17 +135,18 @@ def compare(
     candidate: str | PathLike[str] | Results,
     *,
     config: ConfigSource | None = None,
+    rules: Literal["base", "candidate"] = "base",
 ) -> Comparison:
     """Return the verdict on every value that either side has.
 
     A side is a run folder, a baseline file, a baseline at a git revision (``REVISION:FILE``), or
-    results. What may move is decided by the `gate:` block of `config`, by default that of the
-    config that the candidate was measured with. Raises `TokbenchError` where a side cannot be
-    read.
+    results. What may move is decided by the `gate:` rules of the base where it has any; else, or
+    with ``rules="candidate"``, by those of the candidate, which `config` replaces. Raises
+    `TokbenchError` where a side cannot be read, or is compared with itself.
     """
     first, second = _side(base), _side(candidate)
     gate = gate_of(second) if config is None else load_config(config).run.gate
-    return compare_sides(first, second, gate)
+    return compare_sides(first, second, gate, rules=rules)
 
 
 def _side(side: str | PathLike[str] | Results) -> SideInput:
