@@ -8,18 +8,25 @@ from typing import Any
 import numpy as np
 
 from tokbench.bench.count.tallies import Tallies
-from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, CorpusFacts, Tally, TokenizerFacts
+from tokbench.bench.count.tally import (
+    COLUMNS,
+    ArrayTally,
+    Cell,
+    CellKey,
+    CorpusFacts,
+    TokenizerFacts,
+)
 
 Counts = Mapping[str, Sequence[int]]
 
 
-def tally(documents: Counts, histogram: Mapping[int, int] | None = None) -> Tally:
+def tally(documents: Counts, histogram: Mapping[int, int] | None = None) -> ArrayTally:
     """Return a tally of documents with the given columns, zero elsewhere."""
     n = len(next(iter(documents.values())))
     columns = {name: np.array(documents.get(name, [0] * n), np.int64) for name in COLUMNS}
     ids = sorted(histogram or {0: int(columns["tokens"].sum())})
     counts = [(histogram or {0: int(columns["tokens"].sum())})[i] for i in ids]
-    return Tally(
+    return ArrayTally(
         rows=np.arange(n),
         documents=columns,
         ids_hash=np.zeros(n, np.uint64),
@@ -61,7 +68,7 @@ def tokenizer_facts(n_entries: int = 256) -> TokenizerFacts:
 
 
 def tallies(
-    cells: Mapping[tuple[str, str], Tally], *, lost_limit: float = 0.1, **corpus: Any
+    cells: Mapping[tuple[str, str], ArrayTally], *, lost_limit: float = 0.1, **corpus: Any
 ) -> Tallies:
     """Return the tallies of cells by tokenizer and language."""
     made = {

@@ -19,7 +19,7 @@ import xxhash
 from tokbench.bench.corpus.slice_file import SliceBatch
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.count.roundtrip import judge
-from tokbench.bench.count.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, Tally, merge
+from tokbench.bench.count.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, ArrayTally, merge
 from tokbench.bench.count.words import Boundaries, count_words
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import TokenizerError, is_library_failure, named
@@ -48,7 +48,7 @@ class Counter:
     keep_ids: bool = False
     suite: str = "fidelity"
 
-    def count(self, batch: SliceBatch) -> Tally:
+    def count(self, batch: SliceBatch) -> ArrayTally:
         """Return the tally of a batch; documents that make the tokenizer fail are left out.
 
         A malformed answer is a failure too: documents are tried in ever smaller batches, so
@@ -65,7 +65,7 @@ class Counter:
         parts = (batch.part(0, half), batch.part(half, len(batch.ids)))
         return merge([self.count(part) for part in parts])
 
-    def failed(self, batch: SliceBatch, reason: str) -> Tally:
+    def failed(self, batch: SliceBatch, reason: str) -> ArrayTally:
         """Return the tally of a batch of one document that could not be counted."""
         finding = Finding(
             kind="failure",
@@ -75,7 +75,7 @@ class Counter:
             message=reason[:500],
         )
         empty = merge([])
-        return Tally(
+        return ArrayTally(
             rows=empty.rows,
             documents=empty.documents,
             ids_hash=empty.ids_hash,
@@ -86,7 +86,7 @@ class Counter:
             failed_rows=(batch.first_row,),
         )
 
-    def _count(self, batch: SliceBatch) -> Tally:
+    def _count(self, batch: SliceBatch) -> ArrayTally:
         by_offsets = not self.tokenizer.byte_exact and isinstance(self.tokenizer, HasOffsets)
         returned, spans = self._encode(batch.texts, with_offsets=by_offsets)
         encoded = flatten(returned)
@@ -102,7 +102,7 @@ class Counter:
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]
-        return Tally(
+        return ArrayTally(
             rows=np.arange(batch.first_row, batch.first_row + len(batch.ids), dtype=np.int64),
             documents={name: columns[name] for name in COLUMNS},
             ids_hash=hash_documents(encoded),

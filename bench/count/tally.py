@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,14 +58,91 @@ class CellKey(NamedTuple):
         return Place(self.corpus, self.language)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tally:
-    """The counts of one cell, or of a part of it.
+class Tally(Protocol):
+    """The counts of one cell, or of a part of it, in memory or in files.
 
     `rows` are the documents' row numbers in the slice; every array of `documents` is int64 and
     of the same length. `ids_hash` holds XXH3-64 of each document's ids as little-endian uint32.
     `histogram_ids` is sorted and distinct.
     """
+
+    @property
+    def n(self) -> int:
+        """Documents counted."""
+
+    @property
+    def rows(self) -> IntArray:
+        """Row numbers of its documents."""
+
+    @property
+    def documents(self) -> Mapping[str, IntArray]:
+        """The columns named in `COLUMNS`."""
+
+    @property
+    def ids_hash(self) -> npt.NDArray[np.uint64]:
+        """Hash of each document's ids."""
+
+    @property
+    def histogram_ids(self) -> IntArray:
+        """The distinct ids."""
+
+    @property
+    def histogram_counts(self) -> IntArray:
+        """How often each of them occurs."""
+
+    @property
+    def ids(self) -> tuple[npt.NDArray[np.uint32], ...] | None:
+        """The ids of each document, when the config keeps them."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Witnesses and failures."""
+
+    @property
+    def failed_rows(self) -> tuple[int, ...]:
+        """Rows that could not be counted."""
+
+    def parts(self) -> Iterator[ArrayTally]:
+        """Yield tallies that together are this one, each in memory and small enough for it."""
+
+    def total(self, column: str) -> int:
+        """Sum of one column over all documents."""
+
+    def round_trip_count(self, kind: int) -> int:
+        """Documents of one round-trip class."""
+
+
+class _Columns(Protocol):
+    @property
+    def documents(self) -> Mapping[str, IntArray]:
+        """The columns."""
+
+    @property
+    def _totals(self) -> dict[str, int]:
+        """Sums made before."""
+
+
+class Sums:
+    """Sums over columns, made once; what tallies in memory and in files share."""
+
+    @cached_property
+    def _totals(self) -> dict[str, int]:
+        return {}
+
+    def total(self: _Columns, column: str) -> int:
+        """Sum of one column over all documents."""
+        if column not in self._totals:
+            self._totals[column] = int(self.documents[column].sum())
+        return self._totals[column]
+
+    def round_trip_count(self: _Columns, kind: int) -> int:
+        """Documents of one round-trip class."""
+        return int((self.documents["round_trip"] == kind).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayTally(Sums):
+    """A tally in memory; see `Tally` for what the fields are."""
 
     rows: IntArray
     documents: Mapping[str, IntArray]
@@ -72,33 +150,21 @@ class Tally:
     histogram_ids: IntArray
     histogram_counts: IntArray
     ids: tuple[npt.NDArray[np.uint32], ...] | None = None
-    """The ids of each document, when the config keeps them."""
     findings: tuple[Finding, ...] = ()
     failed_rows: tuple[int, ...] = ()
-    _totals: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def n(self) -> int:
         """Documents counted."""
         return len(self.rows)
 
-    def parts(self) -> Iterator[Tally]:
-        """Yield tallies that together are this one, each small enough to be held in memory."""
+    def parts(self) -> Iterator[ArrayTally]:
+        """Yield itself, unless it is of no documents."""
         if self.n:
             yield self
 
-    def total(self, column: str) -> int:
-        """Sum of one column over all documents."""
-        if column not in self._totals:
-            self._totals[column] = int(self.documents[column].sum())
-        return self._totals[column]
 
-    def round_trip_count(self, kind: int) -> int:
-        """Documents of one round-trip class."""
-        return int((self.documents["round_trip"] == kind).sum())
-
-
-def merge(parts: Sequence[Tally]) -> Tally:
+def merge(parts: Sequence[ArrayTally]) -> ArrayTally:
     """Return the tally of all parts, documents in the order of their rows.
 
     >>> a, b = empty_tally(), empty_tally()
@@ -116,7 +182,7 @@ def merge(parts: Sequence[Tally]) -> Tally:
     if all(part.ids is not None for part in parts):
         flat = [ids_ for part in parts for ids_ in part.ids or ()]
         kept = tuple(flat[i] for i in order.tolist())
-    return Tally(
+    return ArrayTally(
         rows=rows[order],
         documents={
             c: np.concatenate([part.documents[c] for part in parts])[order] for c in COLUMNS
@@ -156,10 +222,10 @@ def merge_histograms(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArr
     return distinct, total
 
 
-def empty_tally() -> Tally:
+def empty_tally() -> ArrayTally:
     """Return the tally of no documents."""
     none = np.zeros(0, np.int64)
-    return Tally(
+    return ArrayTally(
         rows=none,
         documents=dict.fromkeys(COLUMNS, none),
         ids_hash=np.zeros(0, np.uint64),

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
+from tokbench.bench.count import arrays_file
 from tokbench.bench.model import BoolArray, IntArray, Vocabulary
 
 CONTENTS = "_contents"
@@ -82,38 +81,26 @@ def _starts(lengths: npt.NDArray[np.int32]) -> IntArray:
 
 def write_contents(path: Path, contents: Contents, fingerprint: str) -> None:
     """Store contents under a tokenizer's fingerprint; private to a run folder."""
-    from tokbench.bench.files import write_whole
-
-    n = len(contents.lengths)
-    parts = (
-        fingerprint.encode(),
-        n.to_bytes(8, "little"),
-        contents.lengths.astype("<i4").tobytes(),
-        contents.is_ordinary.tobytes(),
-        contents.is_byte_fallback.tobytes(),
-        contents.starts_with_space.tobytes(),
-        contents.data,
-    )
-    payload = b"".join(parts)
-    write_whole(path, xxhash.xxh3_128_digest(payload) + payload)
+    arrays = {
+        "lengths": contents.lengths,
+        "is_ordinary": contents.is_ordinary,
+        "is_byte_fallback": contents.is_byte_fallback,
+        "starts_with_space": contents.starts_with_space,
+        "data": np.frombuffer(contents.data, np.uint8),
+    }
+    arrays_file.write(path, {"fingerprint": fingerprint}, arrays)
 
 
 def read_contents(path: Path, fingerprint: str) -> Contents | None:
     """Return stored contents, or None when they are missing, damaged or of another tokenizer."""
-    try:
-        data = memoryview(path.read_bytes())
-    except OSError:
+    stored = arrays_file.read(path)
+    if stored is None or stored[0].get("fingerprint") != fingerprint:
         return None
-    payload = data[16:]
-    if xxhash.xxh3_128_digest(payload) != data[:16] or payload[:64] != fingerprint.encode():
-        return None
-    n = int.from_bytes(payload[64:72], "little")
-    lengths: npt.NDArray[Any] = np.frombuffer(payload, "<i4", n, 72)
-    flags: npt.NDArray[Any] = np.frombuffer(payload, np.bool_, 3 * n, 72 + 4 * n)
+    arrays = stored[1]
     return Contents(
-        lengths=lengths,
-        is_ordinary=flags[:n],
-        is_byte_fallback=flags[n : 2 * n],
-        starts_with_space=flags[2 * n :],
-        data=bytes(payload[72 + 7 * n :]),
+        lengths=arrays["lengths"],
+        is_ordinary=arrays["is_ordinary"],
+        is_byte_fallback=arrays["is_byte_fallback"],
+        starts_with_space=arrays["starts_with_space"],
+        data=arrays["data"].tobytes(),
     )

@@ -1,7 +1,6 @@
-"""Cells on disk: a checksum, a JSON header, then the arrays as they lie in memory.
+"""Cells on disk: their header and arrays in a file of `tokbench.bench.count.arrays_file`.
 
-A cell's file is private to a run folder and read on the machine that wrote it. Large cells stay
-there: `StoredTally` reads a column when it is asked for and keeps none.
+Large cells stay there: `StoredTally` reads a column when it is asked for and keeps none.
 """
 
 from __future__ import annotations
@@ -13,38 +12,32 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
-from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, Tally, first_of_each, merge
+from tokbench.bench.count import arrays_file
+from tokbench.bench.count.tally import (
+    COLUMNS,
+    ArrayTally,
+    Cell,
+    CellKey,
+    Sums,
+    Tally,
+    first_of_each,
+    merge,
+)
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.files import cannot_write
 from tokbench.bench.model import Finding, IntArray
 
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
-    """Store a finished cell, or a part of one; `ResultsError` where it cannot be written.
-
-    A write that is cut short needs no other name first: the checksum tells.
-    """
-    arrays = _arrays_of(cell.tally)
+    """Store a finished cell, or a part of one; `ResultsError` where it cannot be written."""
     header = {
         **identity,
         "status": cell.status,
-        "reason": cell.reason,
         "detail": cell.detail,
         "failed_rows": list(cell.tally.failed_rows),
         "findings": _rows_of(cell.tally.findings),
-        "arrays": {name: [values.dtype.str, len(values)] for name, values in arrays.items()},
     }
-    head = json.dumps(header).encode()
-    parts = [len(head).to_bytes(8, "little"), head, *(v.tobytes() for v in arrays.values())]
-    payload = b"".join(parts)
-    try:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(xxhash.xxh3_128_digest(payload) + payload)
-    except OSError as exc:
-        raise cannot_write(path, exc) from exc
+    arrays_file.write(path, header, _arrays_of(cell.tally))
 
 
 def _rows_of(findings: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -55,8 +48,8 @@ def _rows_of(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     return finding_rows(findings)
 
 
-def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {
+def _arrays_of(tally: Tally) -> arrays_file.Arrays:
+    arrays: arrays_file.Arrays = {
         "rows": tally.rows,
         **{name: values for name, values in tally.documents.items() if values.any()},
         "ids_hash": tally.ids_hash,
@@ -69,111 +62,80 @@ def _arrays_of(tally: Tally) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def _open_cell(path: Path) -> tuple[memoryview, dict[str, Any], int] | None:
-    """Return a stored cell's bytes, header and where its arrays start; None where damaged."""
-    try:
-        data = memoryview(path.read_bytes())
-    except OSError:
-        return None
-    payload = data[16:]
-    if xxhash.xxh3_128_digest(payload) != data[:16]:
-        return None
-    start = 8 + int.from_bytes(payload[:8], "little")
-    return payload, json.loads(bytes(payload[8:start])), start
-
-
 def is_intact(path: Path) -> bool:
     """Whether a stored cell is there and undamaged."""
-    return _open_cell(path) is not None
+    return arrays_file.read(path) is not None
 
 
 def failed_rows_of(path: Path) -> list[int]:
     """Return the rows of a stored cell that could not be counted."""
-    opened = _open_cell(path)
-    return [] if opened is None else list(opened[1]["failed_rows"])
+    stored = arrays_file.read(path)
+    return [] if stored is None else list(stored[0]["failed_rows"])
 
 
 def read_cell(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell | None:
     """Return a stored cell, or None when it is missing, damaged or of other inputs."""
-    opened = _open_cell(path)
-    if opened is None:
+    stored = _read(path, identity)
+    if stored is None:
         return None
-    payload, header, start = opened
-    if any(header.get(name) != value for name, value in identity.items()):
+    header, tally = stored
+    return Cell(key=key, status=header["status"], detail=header["detail"], tally=tally)
+
+
+def _read(path: Path, identity: Mapping[str, str]) -> tuple[dict[str, Any], ArrayTally] | None:
+    stored = arrays_file.read(path)
+    if stored is None or any(stored[0].get(name) != value for name, value in identity.items()):
         return None
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, (dtype, length) in header["arrays"].items():
-        arrays[name] = np.frombuffer(payload, dtype, length, start)
-        start += arrays[name].nbytes
+    header, arrays = stored
     kept = None
     if "ids" in arrays:
         kept = tuple(np.split(arrays["ids"], np.cumsum(arrays["ids_lengths"])[:-1]))
     findings = [Finding(**{**row, "data": json.loads(row["data"])}) for row in header["findings"]]
     zeros = np.zeros(len(arrays["rows"]), np.int64)  # columns without any count are not stored
-    return Cell(
-        key=key,
-        status=header["status"],
-        reason=header["reason"],
-        detail=header["detail"],
-        tally=Tally(
-            rows=arrays["rows"],
-            documents={name: arrays.get(name, zeros) for name in COLUMNS},
-            ids_hash=arrays["ids_hash"],
-            histogram_ids=arrays["histogram_ids"],
-            histogram_counts=arrays["histogram_counts"],
-            ids=kept if len(arrays["rows"]) or kept is None else (),
-            findings=tuple(findings),
-            failed_rows=tuple(header["failed_rows"]),
-        ),
+    return header, ArrayTally(
+        rows=arrays["rows"],
+        documents={name: arrays.get(name, zeros) for name in COLUMNS},
+        ids_hash=arrays["ids_hash"],
+        histogram_ids=arrays["histogram_ids"],
+        histogram_counts=arrays["histogram_counts"],
+        ids=kept if len(arrays["rows"]) or kept is None else (),
+        findings=tuple(findings),
+        failed_rows=tuple(header["failed_rows"]),
     )
 
 
-class StoredTally(Tally):
+class StoredTally(Sums):
     """The tally of a large cell, whose arrays stay in the files of its parts.
 
     Every access reads from them: hold on to an array while it is needed, and no longer.
     """
 
-    def __init__(
-        self, paths: Sequence[Path], key: CellKey, identities: Sequence[Mapping[str, str]]
-    ):
-        rows, histogram = 0, np.zeros(0, np.int64)
+    def __init__(self, paths: Sequence[Path], identities: Sequence[Mapping[str, str]]) -> None:
+        self._paths = tuple(paths)
+        self.n = 0
+        histogram = np.zeros(0, np.int64)
         findings: list[Finding] = []
         failed: list[int] = []
         for path, identity in zip(paths, identities, strict=True):
-            part = _intact(path, key, identity).tally
-            rows += part.n
+            part = _intact(path, identity)
+            self.n += part.n
             n_ids = int(part.histogram_ids.max(initial=-1)) + 1
             histogram = np.pad(histogram, (0, max(0, n_ids - len(histogram))))
             histogram[part.histogram_ids] += part.histogram_counts
             findings += part.findings
             failed += part.failed_rows
-        ids = np.flatnonzero(histogram)
-        fields = {
-            "_paths": tuple(paths),
-            "_key": key,
-            "_n": rows,
-            "_totals": {},
-            "histogram_ids": ids,
-            "histogram_counts": histogram[ids],
-            "findings": first_of_each(findings),
-            "failed_rows": tuple(failed),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.histogram_ids: IntArray = np.flatnonzero(histogram)
+        self.histogram_counts: IntArray = histogram[self.histogram_ids]
+        self.findings = first_of_each(findings)
+        self.failed_rows = tuple(failed)
 
-    @property
-    def n(self) -> int:
-        """Documents counted."""
-        return int(self._n)  # type: ignore[attr-defined]
-
-    def parts(self) -> Iterator[Tally]:
+    def parts(self) -> Iterator[ArrayTally]:
         """Yield the tallies of its parts, in order."""
-        for path in self._paths:  # type: ignore[attr-defined]
-            yield _intact(path, self._key, {}).tally  # type: ignore[attr-defined]
+        for path in self._paths:
+            yield _intact(path, {})
 
     def gathered(
-        self, column: Callable[[Tally], npt.NDArray[Any]], kind: type[np.generic]
+        self, column: Callable[[ArrayTally], npt.NDArray[Any]], kind: type[np.generic]
     ) -> npt.NDArray[Any]:
         """Return one array of all parts, which is all of them that is held at a time."""
         whole, filled = np.empty(self.n, kind), 0
@@ -221,26 +183,24 @@ class _StoredColumns(Mapping[str, IntArray]):
         return len(COLUMNS)
 
 
-def _intact(path: Path, key: CellKey, identity: Mapping[str, str]) -> Cell:
-    cell = read_cell(path, key, identity)
-    if cell is None:
+def _intact(path: Path, identity: Mapping[str, str]) -> ArrayTally:
+    stored = _read(path, identity)
+    if stored is None:
         raise ResultsError(
             f"{path}: was written a moment ago and cannot be read back; check the disk, and run "
             "the same command again"
         )
-    return cell
+    return stored[1]
 
 
 LARGE = 65_536
 """Documents above which a cell stays on disk."""
 
 
-def stored_tally(
-    paths: Sequence[Path], key: CellKey, identities: Sequence[Mapping[str, str]]
-) -> Tally:
+def stored_tally(paths: Sequence[Path], identities: Sequence[Mapping[str, str]]) -> Tally:
     """Return the tally of a cell from the files of its parts, in memory if it is small."""
     if len(paths) > 1:
-        stored = StoredTally(paths, key, identities)
+        stored = StoredTally(paths, identities)
         if stored.n > LARGE:
             return stored
-    return merge([_intact(p, key, i).tally for p, i in zip(paths, identities, strict=True)])
+    return merge([_intact(path, one) for path, one in zip(paths, identities, strict=True)])

@@ -21,7 +21,7 @@ from pathlib import Path
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encode import Counter
-from tokbench.bench.count.tally import Cell, CellKey, Tally, TokenizerFacts, merge
+from tokbench.bench.count.tally import ArrayTally, Cell, CellKey, Tally, TokenizerFacts, merge
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, write_contents
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import ResultsError, TokbenchError
@@ -327,9 +327,9 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
     )
 
 
-def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
+def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> ArrayTally:
     counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids)
-    parts: list[Tally] = []
+    parts: list[ArrayTally] = []
     with watch.section("corpus"):
         batches = enumerate(task.slice.batches(task.first, task.stop, task.first_row), task.first)
     while True:
@@ -353,7 +353,7 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> Tally:
     return replace(tally, findings=tuple(named))
 
 
-def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[Tally]:
+def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[ArrayTally]:
     """Count a batch document by document, and say before each which one it is."""
     for i in range(len(batch.ids)):
         row = batch.first_row + i

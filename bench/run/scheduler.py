@@ -102,4 +102,4 @@ def _cell_of(key: CellKey, outcomes: Sequence[CellOutcome]) -> Cell:
         if outcome.reason is not None:
             return Cell(key=key, status="failed", reason=outcome.code, detail=outcome.reason)
     paths, identities = [o.path for o in outcomes], [o.identity for o in outcomes]
-    return judged(key, stored_tally(paths, key, identities))
+    return judged(key, stored_tally(paths, identities))

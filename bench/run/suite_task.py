@@ -86,7 +86,7 @@ def _read(task: CellTask, tokenizer: Tokenizer) -> Cell | None:
     parts = parts_of(task)
     identities = [identity_of(part, tokenizer.fingerprint.sha256) for part in parts]
     try:
-        return judged(task.key, stored_tally([p.path for p in parts], task.key, identities))
+        return judged(task.key, stored_tally([p.path for p in parts], identities))
     except ResultsError:  # it could not be counted
         return None
 

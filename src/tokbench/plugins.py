@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from tokbench.bench.count.stats import Interval
     from tokbench.bench.count.suite import CountsSuite
     from tokbench.bench.count.tallies import Tallies
-    from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, Tally, TokenizerFacts
+    from tokbench.bench.count.tally import (
+        ArrayTally,
+        Cell,
+        CellKey,
+        CorpusFacts,
+        Tally,
+        TokenizerFacts,
+    )
     from tokbench.bench.count.token_bytes import Contents
     from tokbench.bench.errors import InputError, Refusal, TokenizerError, TrainingError
     from tokbench.bench.markup import escape, markdown_table
@@ -66,7 +73,7 @@ _HOMES = {
     "count.stats": "Interval",
     "count.suite": "CountsSuite",
     "count.tallies": "Tallies",
-    "count.tally": "Cell CellKey CorpusFacts Tally TokenizerFacts",
+    "count.tally": "ArrayTally Cell CellKey CorpusFacts Tally TokenizerFacts",
     "count.token_bytes": "Contents",
     "errors": "InputError Refusal TokenizerError TrainingError",
     "markup": "escape markdown_table",
@@ -86,6 +93,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 __all__ = [
     "AnchorPlugin",
+    "ArrayTally",
     "Block",
     "Case",
     "Cell",

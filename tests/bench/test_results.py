@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.count.tally import COLUMNS, Cell, CellKey, Tally, empty_tally
+from tokbench.bench.count.tally import COLUMNS, ArrayTally, Cell, CellKey, empty_tally
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import write_json, write_whole
 from tokbench.bench.model import Finding
@@ -182,7 +182,7 @@ def test_the_digest_of_a_run_is_over_its_files(good_run: RunOutcome) -> None:
 def a_cell(**changes: Any) -> Cell:
     zeros = np.zeros(2, np.int64)
     documents = dict.fromkeys(COLUMNS, zeros) | {"tokens": np.array([1, 2])}
-    tally = Tally(
+    tally = ArrayTally(
         rows=np.array([0, 4]),
         documents=documents,
         ids_hash=np.array([5, 2**64 - 1], np.uint64),
