@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from tokbench.bench.corpus.slice_file import (
     SliceMeta,
     record_batches,
 )
+from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import CorpusError
 from tokbench.bench.markup import plural
 from tokbench.bench.model import IntArray
@@ -38,21 +39,6 @@ from tokbench.bench.workers import heartbeat
 
 BATCH_BYTES = 2**20
 BATCH_ROWS = 4096
-
-
-class Watch(Protocol):
-    """Counts time by section; a section inside another is not counted there."""
-
-    def section(self, name: str) -> AbstractContextManager[None]:
-        """Count the block under a name."""
-
-
-class NoWatch:
-    """Counts nothing."""
-
-    def section(self, name: str) -> AbstractContextManager[None]:
-        """Do nothing."""
-        return nullcontext()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +54,7 @@ class Order:
     target: Path
 
 
-def build(order: Order, check: Callable[[], None], watch: Watch) -> Slice:
+def build(order: Order, check: Callable[[], None], watch: Stopwatch) -> Slice:
     """Read one language of a corpus and write its slice; `CorpusError` where it cannot be read.
 
     `check` is called when all is read and raises where the files are not what they were.
@@ -297,7 +283,7 @@ class _Taken:
 
 
 def _batches(
-    staged: _Staged, entry: Corpus, watch: Watch, taken: _Taken, *, with_words: bool
+    staged: _Staged, entry: Corpus, watch: Stopwatch, taken: _Taken, *, with_words: bool
 ) -> Iterator[Any]:
     hashes: list[npt.NDArray[np.uint64]] = []
     for chunk in _chunks(_final(staged, entry)):

@@ -22,7 +22,6 @@ from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, 
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus import read_files, read_hub, segment, slice_build
 from tokbench.bench.corpus.file_state import KnownFile, check_unchanged
-from tokbench.bench.corpus.slice_build import NoWatch, Watch
 from tokbench.bench.corpus.slice_file import (
     FORMAT,
     Slice,
@@ -31,7 +30,7 @@ from tokbench.bench.corpus.slice_file import (
     is_intact,
     open_slice,
 )
-from tokbench.bench.environment import version_of
+from tokbench.bench.environment import Stopwatch, version_of
 from tokbench.bench.errors import CorpusError, InputError, Refusal
 
 __all__ = [
@@ -53,7 +52,7 @@ def materialise(
     folder: Path,
     *,
     limits: Limits | None = None,
-    watch: Watch | None = None,
+    watch: Stopwatch | None = None,
 ) -> Slice:
     """Return the slice of one language of a corpus entry, built where it is missing or damaged.
 
@@ -79,7 +78,7 @@ def materialise(
             check_unchanged(files, _local_files(entry, language_key, folder))
 
         with _writing(target.parent):
-            return slice_build.build(order, check, watch or NoWatch())
+            return slice_build.build(order, check, watch or Stopwatch())
 
 
 def stored(name: str, entry: AnyCorpus, language_key: str, folder: Path) -> Slice | None:
