@@ -46,7 +46,14 @@ class UsageError(TokbenchError):
 
 
 class ConfigError(UsageError):
-    """A config file is wrong; the message starts with ``file:line:column``."""
+    """A config file is wrong; each line of the message starts with ``file:line:column``.
+
+    `shown` is the same for people: with the lines of the file, and marks below what is meant.
+    """
+
+    def __init__(self, message: str, *, shown: str = "") -> None:
+        super().__init__(message)
+        self.shown = shown or message
 
 
 class PluginError(UsageError):

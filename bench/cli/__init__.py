@@ -55,7 +55,7 @@ class _Group(click.Group):
 
             if not isinstance(exc, TokbenchError):
                 raise  # the hook below has the last word
-            message(f"error: {exc}")
+            message(f"error: {getattr(exc, 'shown', exc)}")
             ctx.exit(exc.exit_code)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:

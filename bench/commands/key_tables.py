@@ -12,15 +12,8 @@ from pydantic import BaseModel, ByteSize
 from pydantic.fields import FieldInfo
 
 from tokbench.bench import plugins
-from tokbench.bench.config.corpora import (
-    Corpus,
-    Join,
-    LanguageOptions,
-    Limit,
-    Reservoir,
-    corpus_models,
-    source_of,
-)
+from tokbench.bench.config.corpora import Corpus, corpus_models, source_of
+from tokbench.bench.config.corpus_options import Join, LanguageOptions, Limit, Reservoir
 from tokbench.bench.config.gate import Gate, Rule, SpeedLimits
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.config.schema import RunConfig, TrainEntry

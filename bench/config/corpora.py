@@ -6,158 +6,46 @@ rules for which rows become documents. Reading is elsewhere; nothing here opens 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ByteSize,
-    ConfigDict,
     Discriminator,
     Field,
-    PositiveInt,
     WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from tokbench.bench.config.languages import Language, resolve_all
-from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import did_you_mean
+from tokbench.bench.config.corpus_options import (
+    LANGUAGES_SCHEMA,
+    Entry,
+    Join,
+    LanguageOptions,
+    Limit,
+    Reservoir,
+    Text,
+    spell_out_languages,
+    spell_out_sample,
+)
+from tokbench.bench.config.languages import Language, near_key, resolve_all
+from tokbench.bench.config.languages import problems as language_problems
 from tokbench.bench.model import Kind
 
-
-def _as_text(value: object) -> object:
-    if isinstance(value, str):
-        return value
-    raise PydanticCustomError(
-        "text_expected",
-        'this must be text, not {what}; write it in quotes: "{value}"',
-        {"what": "nothing" if value is None else type(value).__name__, "value": str(value)},
-    )
+Problem = tuple[tuple[str, ...], str]
+"""A key of an entry, from the entry down, and what is wrong there."""
 
 
-Text = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str)]
-"""Text, and never a number or a boolean that looks like it."""
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LanguageOptions(_Entry):
-    """What differs between the languages of one corpus."""
-
-    config: Text | None = Field(
-        None,
-        description="Config of the data set (source `huggingface`). Plain text is short for it.",
-    )
-    file: Text | None = Field(
-        None, description="Path or glob (source `files`). Plain text is short for it."
-    )
-    text: Text | None = Field(None, description="Column that holds this language's text.")
-    tag: Text | None = Field(None, description="BCP-47 tag, where the key is not a language code.")
-    where: dict[Text, Text] | None = Field(
-        None,
-        description="Rows of this language: values by column, in addition to those of the corpus.",
-    )
-
-
-class Limit(_Entry):
-    """How much of a corpus to take, in whole documents."""
-
-    rows: PositiveInt | None = Field(None, description="Number of rows.")
-    bytes: ByteSize | None = Field(
-        None,
-        gt=0,
-        description="UTF-8 bytes of text, never exceeded; a number or text such as `10 MB`.",
-    )
-
-
-class Reservoir(_Entry):
-    """A uniform sample that does not depend on the order of rows.
-
-    The rows whose ids have the smallest hash under the seed are kept, so all languages of a
-    parallel corpus keep the same ids.
-    """
-
-    method: Literal["reservoir"] = Field(description="The sampling rule.")
-    seed: int = Field(0, ge=0, lt=2**64, description="Seed of the hash that orders the ids.")
-
-
-class Join(_Entry):
-    """Rows made into one document per language, with these texts between them."""
-
-    rows: Text = Field(description="Text between two rows of one split or file.")
-    end_of_split: Text = Field("", description="Text after the last row of each split or file.")
-    splits: Text = Field("", description="Text between two splits or files.")
-
-
-def _spell_out_languages(value: object) -> object:
-    if isinstance(value, list | tuple):
-        if twice := sorted({str(key) for key in value if value.count(key) > 1}):
-            raise PydanticCustomError(
-                "twice", "language {key} is listed twice; keep one", {"key": repr(twice[0])}
-            )
-        return {_as_text(key): {} for key in value}
-    if isinstance(value, Mapping):
-        return {_as_text(key): {} if options is None else options for key, options in value.items()}
-    return value
-
-
-_LANGUAGES_SCHEMA = {
-    "anyOf": [
-        {"type": "array", "items": {"type": "string"}, "minItems": 1},
-        {
-            "type": "object",
-            "additionalProperties": {
-                "anyOf": [
-                    {"type": "string"},
-                    {"type": "null"},
-                    {
-                        "type": "object",
-                        "properties": {
-                            name: {"description": field.description}
-                            | (
-                                {"type": "object", "additionalProperties": {"type": "string"}}
-                                if name == "where"
-                                else {"type": "string"}
-                            )
-                            for name, field in LanguageOptions.model_fields.items()
-                        },
-                        "additionalProperties": False,
-                    },
-                ]
-            },
-        },
-    ]
-}
-
-_SAMPLES = ("all", "head", "reservoir")
-
-
-def _spell_out_sample(value: object) -> object:
-    if value == "reservoir":
-        return {"method": "reservoir"}
-    if isinstance(value, str) and value not in _SAMPLES:
-        raise PydanticCustomError(
-            "sample",
-            "{value} is no sampling rule{hint}; there are: all, head, reservoir",
-            {"value": repr(value), "hint": did_you_mean(value, _SAMPLES)},
-        )
-    return value
-
-
-class Corpus(_Entry):
+class Corpus(Entry):
     """What every source has in common."""
 
     kind: Kind = Field("natural", description="`natural` language or `code`.")
     language: Text | None = Field(None, description="Key of the only language.")
     languages: Annotated[
         dict[str, LanguageOptions] | None,
-        BeforeValidator(_spell_out_languages),
-        WithJsonSchema(_LANGUAGES_SCHEMA),
+        BeforeValidator(spell_out_languages),
+        WithJsonSchema(LANGUAGES_SCHEMA),
     ] = Field(
         None,
         description="Several languages: a list of keys, or a map from key to config name, file or "
@@ -180,7 +68,7 @@ class Corpus(_Entry):
         "more than the limit.",
     )
     sample: Annotated[
-        Literal["all", "head"] | Reservoir | None, BeforeValidator(_spell_out_sample)
+        Literal["all", "head"] | Reservoir | None, BeforeValidator(spell_out_sample)
     ] = Field(
         None,
         description="`all`; with a limit `head` (the default), `reservoir`, or `{method: reservoir, "
@@ -235,8 +123,10 @@ class Corpus(_Entry):
 
     def resolved(self) -> dict[str, Language]:
         """Return what each language key means; `UsageError` where one means nothing."""
-        tags = {key: options.tag for key, options in self.options().items()}
-        return resolve_all(tags, kind=self.kind)
+        return resolve_all(self._tags(), kind=self.kind)
+
+    def _tags(self) -> dict[str, str | None]:
+        return {key: options.tag for key, options in self.options().items()}
 
     @model_validator(mode="before")
     @classmethod
@@ -247,15 +137,16 @@ class Corpus(_Entry):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for problem in (
-            self._source_problem(),
-            _languages_problem(self),
-            _pivot_problem(self),
-            _sample_problem(self),
-        ):
-            if problem:
-                # the text may hold braces, which a message template would read as fields
-                raise PydanticCustomError("corpus", "{problem}", {"problem": problem})
+        found = [
+            *self._source_problems(),
+            *_language_problems(self),
+            *_pivot_problems(self),
+            *_sample_problems(self),
+        ]
+        if found:
+            # the text may hold braces, which a message template would read as fields
+            text = "; ".join(problem for _, problem in found)
+            raise PydanticCustomError("corpus", "{text}", {"text": text, "found": found})
         return self
 
     def _rows_differ(self) -> bool:
@@ -264,8 +155,9 @@ class Corpus(_Entry):
         wanted = [str((one.text, one.where)) for one in own]
         return len(set(wanted)) == len(wanted)
 
-    def _source_problem(self) -> str | None:
-        return None
+    def _source_problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with the keys of this source."""
+        yield from ()
 
 
 NO_SCRIPTS = (
@@ -275,43 +167,49 @@ NO_SCRIPTS = (
 )
 
 
-def _languages_problem(entry: Corpus) -> str | None:
+def _language_problems(entry: Corpus) -> Iterator[Problem]:
     if entry.language is not None and entry.languages is not None:
-        return "give `language` or `languages`, not both"
+        yield ("language",), "give `language` or `languages`, not both"
+        return
     if not entry.options() and not isinstance(entry, BuiltinCorpus):
-        return "say which language this is: `language: fr`, or several as `languages: [fr, de]`"
-    try:
-        entry.resolved()
-    except UsageError as exc:
-        return str(exc)
-    return None
+        yield (), "say which language this is: `language: fr`, or several as `languages: [fr, de]`"
+    tags = entry._tags()
+    for key, problem in language_problems(tags, kind=entry.kind):
+        place = ("language",) if entry.languages is None else ("languages", key)
+        yield (*place, "tag") if tags[key] is not None else place, problem
 
 
-def _pivot_problem(entry: Corpus) -> str | None:
+def _pivot_problems(entry: Corpus) -> Iterator[Problem]:
     if entry.parallel and entry.pivot is None:
-        return "a parallel corpus needs a `pivot`: the language that premiums are relative to"
+        yield (
+            ("parallel",),
+            "a parallel corpus needs a `pivot`: the language that premiums are relative to",
+        )
     if not entry.parallel and (entry.pivot is not None or entry.missing_ids != "refuse"):
-        return "`pivot` and `missing_ids` are for a parallel corpus; add `parallel: true`"
+        key = "missing_ids" if entry.pivot is None else "pivot"
+        yield (key,), "`pivot` and `missing_ids` are for a parallel corpus; add `parallel: true`"
     if entry.options() and entry.pivot is not None and entry.pivot not in entry.options():
-        hint = did_you_mean(entry.pivot, entry.options())
-        return f"pivot {entry.pivot!r} is not among the languages of this corpus{hint}"
-    return None
+        hint = near_key(entry.pivot, entry.options(), kind=entry.kind)
+        yield ("pivot",), f"pivot {entry.pivot!r} is not among the languages of this corpus{hint}"
 
 
-def _sample_problem(entry: Corpus) -> str | None:
+def _sample_problems(entry: Corpus) -> Iterator[Problem]:
     limited = entry.limit is not None and (entry.limit.rows or entry.limit.bytes)
     if entry.limit is not None and not limited:
-        return "`limit` needs rows or bytes"
-    if limited and entry.sample == "all":
-        return "`sample: all` takes every row; with a `limit` say `head` or `reservoir`"
-    if not limited and entry.sample not in (None, "all"):
-        return "this `sample` needs a `limit` (rows or bytes)"
-    if entry.parallel and entry.limit is not None and entry.limit.bytes:
-        return (
-            "`limit: {bytes: ...}` would cut the languages of a parallel corpus at different rows, "
-            "since they differ in bytes; limit its rows"
+        yield ("limit",), "`limit` needs rows or bytes, such as {rows: 1000}"
+    elif limited and entry.sample == "all":
+        yield (
+            ("sample",),
+            "`sample: all` takes every row; with a `limit` say `head` or `reservoir`",
         )
-    return None
+    elif not limited and entry.sample not in (None, "all"):
+        yield ("sample",), "this `sample` needs a `limit` (rows or bytes)"
+    if entry.parallel and entry.limit is not None and entry.limit.bytes:
+        yield (
+            ("limit", "bytes"),
+            "`limit: {bytes: ...}` would cut the languages of a parallel corpus at different rows, "
+            "since they differ in bytes; limit its rows",
+        )
 
 
 Paths = Annotated[
@@ -363,22 +261,25 @@ class HuggingFaceCorpus(Corpus):
     def _strings_are_configs(cls, value: Any) -> Any:
         return _spell_out_strings(value, "config")
 
-    def _source_problem(self) -> str | None:
+    def _source_problems(self) -> Iterator[Problem]:
         if self.split is not None and self.splits is not None:
-            return "give `split` or `splits`, not both"
+            yield ("split",), "give `split` or `splits`, not both"
         if any("[" in split for split in self.wanted_splits()):
-            return "a split is a plain name; for part of it use `limit` and `sample`"
-        if any(options.file for options in self.options().values()):
-            return "`file` is for `source: files`; a language of a data set has a `config`"
-        return (
-            None
-            if self._languages_differ()
-            else (
+            key = "splits" if self.split is None else "split"
+            yield (key,), "a split is a plain name; for part of it use `limit` and `sample`"
+        for key, options in self.options().items():
+            if options.file:
+                yield (
+                    ("languages", key),
+                    "`file` is for `source: files`; a language of a data set has a `config`",
+                )
+        if not self._languages_differ():
+            yield (
+                ("languages",),
                 "every language would read the same rows; map each language to its config, put "
                 "{language} into `config`, `data_dir`, `data_files` or `text`, or tell its rows by "
-                "`where`"
+                "`where`",
             )
-        )
 
     def _languages_differ(self) -> bool:
         options = self.options().values()
@@ -436,21 +337,26 @@ class FilesCorpus(Corpus):
     def _strings_are_files(cls, value: Any) -> Any:
         return _spell_out_strings(value, "file")
 
-    def _source_problem(self) -> str | None:
+    def _source_problems(self) -> Iterator[Problem]:
         options = self.options().values()
-        if any(one.config for one in options):
-            return "`config` is for `source: huggingface`; a language of files has a `file`"
+        for key, one in self.options().items():
+            if one.config:
+                yield (
+                    ("languages", key),
+                    "`config` is for `source: huggingface`; a language of files has a `file`",
+                )
         if not self.path and not all(one.file for one in options):
-            return "say where the files are: `path`, or a file for each language"
+            yield (), "say where the files are: `path`, or a file for each language"
+            return
         if self.quote is not None and self.quote != "none" and len(self.quote) != 1:
-            return "`quote` is one character, or none"
+            yield ("quote",), "`quote` is one character, or none"
         told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
         if len(options) > 1 and not told_apart and not self._rows_differ():
-            return (
+            yield (
+                ("path",),
                 "every language would read the same files; put {language} into `path` or `text`, "
-                "or tell its rows by `where`"
+                "or tell its rows by `where`",
             )
-        return None
 
 
 class BuiltinCorpus(Corpus):
@@ -475,25 +381,29 @@ class BuiltinCorpus(Corpus):
             return {"kind": "code", **value}
         return value
 
-    def _source_problem(self) -> str | None:
+    def _source_problems(self) -> Iterator[Problem]:
         from tokbench.bench.config.bundled import text_keys
 
         if (self.dataset == "programs") != (self.kind == "code"):
-            return f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
+            yield ("kind",), f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
+            return
         # a config that was written out, defaults and all, may be read again
-        fixed = ("text", "id", "cluster", "where")
-        if any(getattr(self, name) != type(self).model_fields[name].default for name in fixed):
-            return "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out"
-        if any(one.config or one.file for one in self.options().values()):
-            return "bundled text has no configs or files; list the languages only"
-        known = text_keys(self.dataset)
-        unknown = [key for key in self.options() if key not in known]
-        if unknown:
-            hint = did_you_mean(unknown[0], known)
-            return (
-                f"no bundled {self.dataset} in {unknown[0]!r}{hint}; there are: {', '.join(known)}"
+        for key in ("text", "id", "cluster", "where"):
+            if getattr(self, key) == type(self).model_fields[key].default:
+                continue
+            yield (
+                (key,),
+                "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out",
             )
-        return None
+        known = text_keys(self.dataset)
+        means = {key for key, _ in language_problems(self._tags(), kind=self.kind)}
+        for key, one in self.options().items():
+            place = ("language",) if self.languages is None else ("languages", key)
+            if one.config or one.file:
+                yield place, "bundled text has no configs or files; list the languages only"
+            if key not in known and key not in means:
+                near = near_key(key, known, kind=self.kind)
+                yield place, f"no bundled {self.dataset} in {key!r}{near}"
 
 
 def _spell_out_strings(entry: object, option: str) -> object:

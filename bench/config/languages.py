@@ -7,7 +7,7 @@ and both are null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -51,22 +51,87 @@ def resolve(key: str, *, kind: Kind = "natural", tag: str | None = None) -> Lang
 def resolve_all(keys: Mapping[str, str | None], *, kind: Kind = "natural") -> dict[str, Language]:
     """Resolve a corpus's keys, each with its explicit tag or None.
 
-    Raises `UsageError` when two keys mean the same language: a premium over both would count
-    that language twice.
+    Raises `UsageError` when a key means nothing, or two the same language: a premium over both
+    would count that language twice.
 
     >>> sorted(resolve_all({"en": None, "fra_Latn": None}))
     ['en', 'fra_Latn']
     """
-    found = {key: resolve(key, kind=kind, tag=tag) for key, tag in keys.items()}
-    meaning: dict[str, str] = {}
-    for key, language in found.items():
-        what = _lexer_name(key) if kind == "code" else language.tag
-        if (other := meaning.setdefault(str(what), key)) != key:
-            raise UsageError(
-                f"languages {other!r} and {key!r} are the same ({what}); "
-                "keep one, or give one of them its own `tag`"
+    for _, problem in problems(keys, kind=kind):
+        raise UsageError(problem)
+    return {key: resolve(key, kind=kind, tag=tag) for key, tag in keys.items()}
+
+
+def problems(keys: Mapping[str, str | None], *, kind: Kind) -> Iterator[tuple[str, str]]:
+    """Yield each key that means nothing, or the same language as one before it, with what is wrong."""
+    before: dict[str, Identity] = {}
+    for key, tag in keys.items():
+        try:
+            resolve(key, kind=kind, tag=tag)
+        except UsageError as exc:
+            yield key, str(exc)
+            continue
+        mine = identity(key if tag is None else tag, kind=kind)
+        if other := next((one for one, found in before.items() if found.is_same(mine)), None):
+            yield (
+                key,
+                f"languages {other!r} and {key!r} are the same ({mine}); keep one, or say in a `tag` "
+                "what tells them apart",
             )
-    return found
+        before[key] = mine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What decides whether two keys are one language."""
+
+    language: str
+    """The individual language; the name of the lexer for code."""
+    script: str | None = None
+    region: str | None = None
+    more: tuple[str, ...] = ()
+    """Variants and private subtags."""
+
+    def is_same(self, other: Identity) -> bool:
+        """Whether both are one language: regions may differ only where one has none."""
+        mine, theirs = ((one.language, one.script, one.more) for one in (self, other))
+        return mine == theirs and (
+            self.region is None or other.region is None or self.region == other.region
+        )
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, (self.language, self.script, self.region, *self.more)))
+
+
+_INDIVIDUAL = {"ar": "arb", "zh": "cmn", "fa": "pes", "no": "nb", "et": "ekk"}
+"""The individual language that a macrolanguage means where a key says no more."""
+
+
+@cache
+def identity(text: str, *, kind: Kind = "natural") -> Identity:
+    """Return what a key or tag that means something is to be told apart by.
+
+    A macrolanguage is the individual language that it usually means, a script left out is the
+    likely one. Where CLDR makes a language a region of another (`prs` is `fa-AF` there), the
+    language as written counts.
+
+    >>> str(identity("zh-CN")), str(identity("cmn_Hans")), str(identity("prs_Arab"))
+    ('cmn-Hans-CN', 'cmn-Hans', 'prs-Arab')
+    """
+    import langcodes
+
+    if kind == "code":
+        return Identity(language=str(_lexer_name(text)))
+    tag = str(normalise(text))
+    found, written = langcodes.Language.get(tag), langcodes.Language.get(text, normalize=False)
+    moved = found.territory is not None and written.territory is None
+    language = str(written.language if moved else found.language)
+    return Identity(
+        language=_INDIVIDUAL.get(language, language),
+        script=_script(tag),
+        region=None if moved else found.territory,
+        more=(*(found.variants or ()), *(found.extensions or ()), *filter(None, (found.private,))),
+    )
 
 
 @cache
@@ -94,14 +159,31 @@ def _script(tag: str) -> str | None:
 
 
 def _no_language(key: str, tag: str | None) -> str:
+    wrong = key if tag is None else tag
+    if (code := code_of(wrong)) is not None:
+        return f"{wrong!r} is not a language code; did you mean {code!r}?"
     if tag is not None:
         return f"language {key!r}: tag {tag!r} is not a BCP-47 language tag, such as sr-Cyrl"
-    hint = "is it code? then say `kind: code`" if _lexer_name(key) else None
+    hint = "; for a programming language say `kind: code`" if _lexer_name(key) else ""
     return (
-        f"{key!r} is not a language code; write a BCP-47 or FLORES code (fr, fra_Latn), or keep "
-        f"the key and say which language it is: `{key}: {{tag: fr}}`"
-        + (f"; {hint}" if hint else "")
+        f"{key!r} is not a language code; write a BCP-47 or FLORES code (fr, fra_Latn), or say which "
+        f"language the key means: `{key}: {{tag: ...}}`{hint}"
     )
+
+
+@cache
+def code_of(name: str) -> str | None:
+    """Return the code of a language that is written by its name, None where there is none.
+
+    >>> code_of("swahili"), code_of("English"), code_of("gibberish")
+    ('sw', 'en', None)
+    """
+    import langcodes
+
+    try:
+        return str(langcodes.find(name.replace("_", " ")))
+    except LookupError:
+        return None
 
 
 def _resolve_code(key: str, tag: str | None) -> Language:
@@ -125,3 +207,18 @@ def _lexers() -> Mapping[str, str]:
     from pygments.lexers import get_all_lexers
 
     return {alias: name for name, aliases, *_ in get_all_lexers(plugins=False) for alias in aliases}
+
+
+def near_key(word: str, keys: Iterable[str], *, kind: Kind = "natural") -> str:
+    """Return the end of a message: which key was meant, by its language or its spelling.
+
+    >>> near_key("english", ["eng_Latn", "fra_Latn"]), near_key("xx", ["fr", "de"])
+    ("; did you mean 'eng_Latn'?", '; there are: fr, de')
+    """
+    known = list(keys)
+    tag = (normalise(word) or code_of(word)) if kind == "natural" else None
+    if tag is not None:
+        for key in known:
+            if normalise(key) is not None and identity(key).is_same(identity(tag)):
+                return f"; did you mean {key!r}?"
+    return did_you_mean(word, known) or f"; there are: {', '.join(known)}"

@@ -84,7 +84,8 @@ def _unknown(written: str, finders: Sequence[FinderPlugin]) -> str:
     missing = "" if not re.search(r"[/\\.]", written) else f"there is no file {shown}. "
     names = f"names: {', '.join(known)}"
     meant = f"{hint}? " if hint else ""
-    return f"unknown tokenizer {shown}; {missing}{meant}{EXPECTED}; {names}"
+    said = f"; {missing}{meant}" if missing or meant else ". "
+    return f"unknown tokenizer {shown}{said}{EXPECTED}; {names}"
 
 
 def key_of(written: str) -> str:

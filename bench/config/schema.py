@@ -1,5 +1,8 @@
 """What a config may say, checked: each error starts with ``file:line:column``, names the key,
-and says what to write instead. Reading the file is in `tokbench.bench.config.yaml_file`.
+and says what to write instead.
+
+Reading the file is in `tokbench.bench.config.yaml_file`, the words of the errors in
+`tokbench.bench.config.advice`.
 """
 
 from __future__ import annotations
@@ -7,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,19 +23,37 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tokbench.bench import plugins
 from tokbench.bench.config import sweeps
-from tokbench.bench.config.corpora import CorpusEntry, corpus_models
+from tokbench.bench.config.advice import explain, in_yaml
+from tokbench.bench.config.corpora import CorpusEntry
 from tokbench.bench.config.gate import Gate
+from tokbench.bench.config.languages import near_key
 from tokbench.bench.config.limits import Limits
-from tokbench.bench.config.resolve import spelled_out
+from tokbench.bench.config.mistakes import Mistake, error
+from tokbench.bench.config.resolve import resolve, spelled_out
+from tokbench.bench.config.suggestions import (
+    KINDS,
+    meant_by,
+    suggest,
+    suite_of_metric,
+)
 from tokbench.bench.config.yaml_file import ConfigFile, Loc, read
-from tokbench.bench.errors import ConfigError, PluginError
-from tokbench.bench.markup import suggest
+from tokbench.bench.errors import PluginError, TokenizerError, UsageError
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
+
+
+def _by_name(value: Any) -> Any:
+    """Return names with their options, from a list of names or a map with empty values."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return {name: {} for name in value}
+    if isinstance(value, Mapping):
+        return {name: {} if options is None else options for name, options in value.items()}
+    return value
 
 
 class _Strict(BaseModel):
@@ -109,11 +131,9 @@ class RunConfig(_Strict):
     @classmethod
     def _list_of_names(cls, value: Any) -> Any:
         """Allow `suites: [efficiency]` beside `suites: {efficiency: {}}`, and so for reports."""
-        if isinstance(value, list) and all(isinstance(name, str) for name in value):
-            return {name: {} for name in value}
-        if isinstance(value, Mapping):
-            return {name: {} if options is None else options for name, options in value.items()}
-        return value
+        if isinstance(value, str):
+            raise PydanticCustomError("list", "write a list: [{name}]", {"name": value})
+        return _by_name(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +153,8 @@ class Config:
     """The key that each tokenizer stands below in the file: a sweep gives several for one."""
     homes: Mapping[str, Path] = field(default_factory=dict)
     """Where relative paths of a tokenizer start, of those that are not from the file."""
+    file: ConfigFile | None = field(default=None, compare=False, repr=False)
+    """The file as it was read, to say where in it something is; None for what no file holds."""
 
     def canonical(self) -> dict[str, Any]:
         """The config as plain JSON values; equal configs give equal ones whatever their layout."""
@@ -159,26 +181,26 @@ def load_config(
 
     `overrides` are ``a.b=value`` settings, the value written as in YAML; `shown` is the name that
     results and messages use. Relative paths start from `folder`: by default that of the file, and
-    the working folder for a mapping. Raises `ConfigError` with every mistake found, one a line.
+    the working folder for a mapping. Raises `ConfigError` with every mistake found, one a line, in
+    the order of the file.
     """
     where = read(source, overrides)
+    checker = _Checker(where)
     plain = where.values()
-    problems: list[str] = []
     folder = (folder or (Path() if where.is_mapping else Path(where.path).parent)).resolve()
-    named, unknown = spelled_out(plain.get("tokenizers"), folder)
-    problems += [f"{where.at(('tokenizers', place))}: {said}" for place, said in unknown]
-    expanded, origins = sweeps.expand(named, where, problems)
+    named = checker.named(plain.get("tokenizers"), folder)
+    expanded, origins = sweeps.expand(named, where, checker.mistakes)
     if "tokenizers" in plain:  # where each name is unknown, that is what is wrong, not an empty map
-        plain = {**plain, "tokenizers": expanded or ({"unknown": {}} if unknown else expanded)}
-    run = _run_config(plain, where, problems)
-    entries = _tokenizers(_mappings(expanded), origins, where, problems)
-    suites = _suites(_mappings(RunConfig._list_of_names(plain.get("suites"))), where, problems)
-    reports = _mappings(RunConfig._list_of_names(plain.get("reports")))
-    _check_reports(reports, where, problems)
+        entries_or_any = expanded or ({"unknown": {}} if checker.mistakes else expanded)
+        plain = {**plain, "tokenizers": entries_or_any}
+    run = checker.run_config(plain)
+    entries = checker.tokenizers(_mappings(expanded), origins)
+    suites = checker.suites(_mappings(_by_name(plain.get("suites"))))
+    checker.reports(_mappings(_by_name(plain.get("reports"))))
     if run is not None:
-        _check_corpora(run, entries, origins, where, problems)
-    if run is None or problems:
-        raise ConfigError("\n".join(dict.fromkeys(problems)))  # a sweep says the same n times
+        checker.train_blocks(run, entries, origins)
+    if run is None or checker.mistakes:
+        raise error(checker.mistakes)
     return Config(
         run=run,
         tokenizers=entries,
@@ -187,6 +209,7 @@ def load_config(
         folder=folder,
         overrides=tuple(overrides),
         origins=origins,
+        file=where,
     )
 
 
@@ -202,7 +225,7 @@ def load_options(path: str | Path, model: type[M]) -> M:
     try:
         return model.model_validate(where.values())
     except ValidationError as exc:
-        raise ConfigError(_explain(where, exc, (), model)) from exc
+        raise error(explain(where, exc, (), model)) from exc
 
 
 def _readable(path: str) -> str:
@@ -210,105 +233,146 @@ def _readable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _explain(where: ConfigFile, error: ValidationError, prefix: Loc, model: Any) -> str:
-    lines = []
-    for item in error.errors():
-        loc = where.real(prefix, item["loc"], missing=item["type"] == "missing")
-        if item["type"] == "union_tag_invalid":
-            loc = (*loc, "source")
-        lines.append(f"{where.at(loc)}: {_advice(item, model, where.spelled(loc))}")
-    return "\n".join(lines)
-
-
-def _advice(item: Any, model: Any, spelled: str | None) -> str:
-    kind, given = item["type"], item.get("input")
-    if kind == "text_expected":
-        what = "nothing" if given is None else type(given).__name__
-        value = given if spelled is None else spelled
-        return f'this must be text, not {what}; write it in quotes: "{value}"'
-    if kind == "union_tag_not_found":
-        return f"needs `source: {'|'.join(map(_tag, corpus_models()))}`"
-    if kind == "union_tag_invalid":
-        tag = str(item["ctx"]["tag"])
-        return f"there is no {tag!r}{suggest(tag, map(_tag, corpus_models()))}"
-    if kind == "extra_forbidden":
-        near, key = _model_near(item["loc"], model), str(item["loc"][-1])
-        former = getattr(near, "former", {})
-        return former.get(key) or f"unknown key{suggest(key, near.model_fields)}"
-    if kind == "missing":
-        return "is missing"
-    if kind in ("corpus", "twice", "sample", "trust_remote_code", "value_error"):
-        return str(item["msg"]).removeprefix("Value error, ")
-    if kind == "string_type":
-        return f"must be text, got {_shown(given)}; write it in quotes if it is meant as text"
-    return f"{item['msg']}, got {_shown(given)}" if given is not None else str(item["msg"])
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=True, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _model_near(loc: Loc, model: Any) -> Any:
-    """Return the model that an unknown key was meant for."""
-    for key in loc[:-1]:
-        inside = _models_in(model.model_fields[key].annotation) if key in model.model_fields else []
-        tagged = [m for m in _models_in(CorpusEntry) if key == _tag(m)]
-        model = next(iter(tagged or inside), model)
-    return model
-
-
-def _models_in(annotation: Any) -> list[Any]:
-    """Return the pydantic models that an annotation mentions."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [m for part in get_args(annotation) for m in _models_in(part)]
-
-
-def _tag(model: Any) -> str:
-    return str(get_args(model.model_fields["source"].annotation)[0])
-
-
-def _run_config(plain: Any, where: ConfigFile, problems: list[str]) -> RunConfig | None:
-    try:
-        return RunConfig.model_validate(plain)
-    except ValidationError as exc:
-        problems.append(_explain(where, exc, (), RunConfig))
-        return None
-
-
 def _mappings(value: Any) -> dict[str, dict[str, Any]]:
-    """Return the entries that are mappings; what else is there is no entry, and told as such."""
+    """Return the entries that are mappings; others are mistakes that the models tell."""
     if not isinstance(value, Mapping):
         return {}
     return {key: dict(entry) for key, entry in value.items() if isinstance(entry, Mapping)}
 
 
-def _tokenizers(
-    raw_entries: Mapping[str, dict[str, Any]],
-    origins: Mapping[str, str],
-    where: ConfigFile,
-    problems: list[str],
-) -> dict[str, plugins.TokenizerPlugin | TrainEntry]:
-    entries: dict[str, plugins.TokenizerPlugin | TrainEntry] = {}
-    for key, raw in raw_entries.items():
+class _Checker:
+    """Validates the parts of a config, and collects what is wrong with them."""
+
+    def __init__(self, where: ConfigFile) -> None:
+        self._where = where
+        self.mistakes: list[Mistake] = []
+
+    def _add(self, loc: Loc, text: str, *, on: str = "value") -> None:
+        self.mistakes.append(self._where.mistake(loc, text, on=on))
+
+    def _validated(self, model: type[M], value: Any, loc: Loc) -> M | None:
         try:
-            entries[key] = _tokenizer(dict(raw), ("tokenizers", origins[key]), where)
-        except ConfigError as exc:
-            problems.append(str(exc))
-    return entries
+            return model.model_validate(value)
+        except ValidationError as exc:
+            self.mistakes += explain(self._where, exc, loc, model)
+            return None
+
+    def run_config(self, plain: Any) -> RunConfig | None:
+        """Return the config's own keys, None where one is wrong."""
+        return self._validated(RunConfig, plain, ())
+
+    def named(self, tokenizers: Any, folder: Path) -> Any:
+        """Return the tokenizers with names in place of entries spelled out."""
+        entries, unknown = spelled_out(tokenizers, folder)
+        for place, text in unknown:
+            self._add(("tokenizers", place), text)
+        return entries
+
+    def tokenizers(
+        self, entries: Mapping[str, dict[str, Any]], origins: Mapping[str, str]
+    ) -> dict[str, plugins.TokenizerPlugin | TrainEntry]:
+        """Return the entries that are right."""
+        found = {
+            key: self.tokenizer(dict(raw), ("tokenizers", origins[key]))
+            for key, raw in entries.items()
+        }
+        return {key: entry for key, entry in found.items() if entry is not None}
+
+    def tokenizer(
+        self, raw: dict[str, Any], loc: Loc
+    ) -> plugins.TokenizerPlugin | TrainEntry | None:
+        """Return what one entry says, None where it is wrong."""
+        if "train" in raw:
+            return self._train_entry(raw, loc)
+        kind = raw.pop("type", None)
+        if not isinstance(kind, str):
+            known = "|".join(plugins.names(plugins.TokenizerPlugin))
+            self._add(loc, f"needs `type: {known}` or a `train:` block", on="key")
+            return None
+        return self._plugin(plugins.TokenizerPlugin, kind, raw, loc, at=(*loc, "type"))
+
+    def _train_entry(self, raw: dict[str, Any], loc: Loc) -> TrainEntry | None:
+        if set(raw) != {"train"} or not isinstance(raw["train"], Mapping):
+            self._add(loc, "an entry with `train:` holds nothing else", on="key")
+            return None
+        block, at = dict(raw["train"]), (*loc, "train")
+        common = {key: block.pop(key) for key in ("trainer", "corpus", "languages") if key in block}
+        entry = self._validated(TrainEntry, {**common, "options": block}, at)
+        if entry is None:
+            return None
+        kind = plugins.TrainerPlugin
+        options = self._plugin(kind, entry.trainer, block, at, at=(*at, "trainer"))
+        return entry if options is not None else None
+
+    def suites(self, chosen: Mapping[str, dict[str, Any]]) -> dict[str, plugins.SuitePlugin]:
+        """Return the suites that are right, of those asked for or by default."""
+        found = {}
+        for name, options in (chosen or {name: {} for name in DEFAULT_SUITES}).items():
+            loc = ("suites", name)
+            suite = self._plugin(plugins.SuitePlugin, name, options, loc, at=loc)
+            if suite is not None:
+                found[name] = suite
+        return found
+
+    def reports(self, chosen: Mapping[str, dict[str, Any]]) -> None:
+        """Add what is wrong with reports: unknown ones, and options that are wrong or missing."""
+        for name, options in chosen.items():
+            loc = ("reports", name)
+            self._plugin(plugins.ReportOptions, name, options, loc, at=loc)
+
+    def _plugin(
+        self, kind: type[plugins.P], name: str, options: Mapping[str, Any], loc: Loc, *, at: Loc
+    ) -> plugins.P | None:
+        """Return a plug-in with its options; `at` is where it is named."""
+        on = "value" if at != loc else "key"
+        known = plugins.names(kind)
+        if name not in known:
+            self._add(at, f"there is no {name!r}{_meant(kind, name, known)}", on=on)
+            return None
+        try:
+            model = plugins.find(kind, name)
+        except PluginError as exc:
+            self._add(at, str(exc), on=on)
+            return None
+        return self._validated(model, options, loc)
+
+    def train_blocks(
+        self,
+        run: RunConfig,
+        entries: Mapping[str, plugins.TokenizerPlugin | TrainEntry],
+        origins: Mapping[str, str],
+    ) -> None:
+        """Add each `train:` block whose text is not in the config."""
+        for key, entry in entries.items():
+            if not isinstance(entry, TrainEntry):
+                continue
+            loc: Loc = ("tokenizers", origins[key], "train")
+            if entry.corpus not in run.corpora:
+                hint = suggest(entry.corpus, run.corpora)
+                self._add((*loc, "corpus"), f"there is no corpus {entry.corpus!r}{hint}")
+                continue
+            known = run.corpora[entry.corpus].options()
+            for position, language in enumerate(entry.languages or ()):
+                if language not in known:
+                    text = f"corpus {entry.corpus} has no language {language!r}"
+                    hint = near_key(language, known, kind=run.corpora[entry.corpus].kind)
+                    self._add((*loc, "languages", position), text + hint)
 
 
-def _tokenizer(
-    raw: dict[str, Any], loc: Loc, where: ConfigFile
-) -> plugins.TokenizerPlugin | TrainEntry:
-    if "train" in raw:
-        return _train_entry(raw, loc, where)
-    kind = raw.pop("type", None)
-    known = plugins.names(plugins.TokenizerPlugin)
-    if not isinstance(kind, str):
-        raise ConfigError(f"{where.at(loc)}: needs `type: {'|'.join(known)}` or a `train:` block")
-    return _plugin(plugins.TokenizerPlugin, kind, raw, loc, where, at=(*loc, "type"))
+def _meant(kind: type[plugins.Plugin], name: str, known: Sequence[str]) -> str:
+    """Return what an unknown name was meant to be."""
+    if kind is plugins.SuitePlugin and (suite := suite_of_metric(name)) is not None:
+        return f"; it is a metric of the suite {suite!r}"
+    if kind is plugins.TokenizerPlugin and not meant_by(name, known, KINDS):
+        with suppress(UsageError, TokenizerError):
+            return f"; did you mean {in_yaml(dict(resolve(name, Path()).entry))}?"
+        hints = (
+            plugins.find(plugins.FinderPlugin, one)().hints(name)
+            for one in plugins.names(plugins.FinderPlugin)
+        )
+        if hint := next(filter(None, hints), None):
+            return f"; {hint}?"
+    return suggest(name, known)
 
 
 def load_entry(entry: Mapping[str, Any]) -> plugins.TokenizerPlugin:
@@ -317,102 +381,13 @@ def load_entry(entry: Mapping[str, Any]) -> plugins.TokenizerPlugin:
     Raises `ConfigError`; also for a `train:` block, which takes a config with its corpus.
     """
     where = read({"tokenizer": entry})
-    found = _tokenizer(dict(where.values()["tokenizer"]), ("tokenizer",), where)
+    checker = _Checker(where)
+    found = checker.tokenizer(dict(where.values()["tokenizer"]), ("tokenizer",))
     if isinstance(found, TrainEntry):
-        raise ConfigError(
-            f"{where.at(('tokenizer', 'train'))}: needs a config that has its corpus; "
-            "train it with `tokbench.run` or `tokbench train`"
+        text = (
+            "needs a config that has its corpus; train it with `tokbench.run` or `tokbench train`"
         )
+        raise error([where.mistake(("tokenizer", "train"), text, on="key")])
+    if found is None:
+        raise error(checker.mistakes)
     return found
-
-
-def _train_entry(raw: dict[str, Any], loc: Loc, where: ConfigFile) -> TrainEntry:
-    if set(raw) != {"train"} or not isinstance(raw["train"], Mapping):
-        raise ConfigError(f"{where.at(loc)}: an entry with `train:` holds nothing else")
-    block = dict(raw["train"])
-    common = {key: block.pop(key) for key in ("trainer", "corpus", "languages") if key in block}
-    try:
-        entry = TrainEntry.model_validate({**common, "options": block})
-    except ValidationError as exc:
-        raise ConfigError(_explain(where, exc, (*loc, "train"), TrainEntry)) from exc
-    at = (*loc, "train")
-    _plugin(plugins.TrainerPlugin, entry.trainer, block, at, where, at=(*at, "trainer"))
-    return entry
-
-
-def _suites(
-    chosen: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
-) -> dict[str, plugins.SuitePlugin]:
-    suites: dict[str, plugins.SuitePlugin] = {}
-    for name, options in (chosen or {name: {} for name in DEFAULT_SUITES}).items():
-        loc = _place(where, "suites", name)
-        try:
-            suites[name] = _plugin(plugins.SuitePlugin, name, options, loc, where, at=loc)
-        except ConfigError as exc:
-            problems.append(str(exc))
-    return suites
-
-
-def _plugin(
-    kind: type[plugins.P],
-    name: str,
-    options: Mapping[str, Any],
-    loc: Loc,
-    where: ConfigFile,
-    at: Loc,
-) -> plugins.P:
-    known = plugins.names(kind)
-    if name not in known:
-        raise ConfigError(f"{where.at(at)}: there is no {name!r}{suggest(name, known)}")
-    try:
-        model = plugins.find(kind, name)
-    except PluginError as exc:
-        raise ConfigError(f"{where.at(at)}: {exc}") from exc
-    try:
-        return model.model_validate(options)
-    except ValidationError as exc:
-        raise ConfigError(_explain(where, exc, loc, model)) from exc
-
-
-def _check_corpora(
-    run: RunConfig,
-    entries: Mapping[str, plugins.TokenizerPlugin | TrainEntry],
-    origins: Mapping[str, str],
-    where: ConfigFile,
-    problems: list[str],
-) -> None:
-    """Name each `train:` block whose text is not in the config."""
-    for key, entry in entries.items():
-        if not isinstance(entry, TrainEntry):
-            continue
-        loc: Loc = ("tokenizers", origins[key], "train")
-        if entry.corpus not in run.corpora:
-            hint = suggest(entry.corpus, run.corpora)
-            at = where.at((*loc, "corpus"))
-            problems.append(f"{at}: there is no corpus {entry.corpus!r}{hint}")
-            continue
-        known = run.corpora[entry.corpus].options()
-        for position, language in enumerate(entry.languages or ()):
-            if language not in known:
-                at = where.at((*loc, "languages", position))
-                hint = suggest(language, known)
-                problems.append(f"{at}: corpus {entry.corpus} has no language {language!r}{hint}")
-
-
-def _place(where: ConfigFile, section: str, name: str) -> Loc:
-    """Return where a name stands in a section that is a list of names or a map by name."""
-    listed = where.document.get(section)
-    inside = isinstance(listed, list) and name in listed
-    return (section, listed.index(name) if inside else name)
-
-
-def _check_reports(
-    chosen: Mapping[str, dict[str, Any]], where: ConfigFile, problems: list[str]
-) -> None:
-    """Name each report that cannot be written: unknown, or with options that are wrong or missing."""
-    for name, options in chosen.items():
-        loc = _place(where, "reports", name)
-        try:
-            _plugin(plugins.ReportOptions, name, options, loc, where, at=loc)
-        except ConfigError as exc:
-            problems.append(str(exc))

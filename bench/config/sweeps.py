@@ -9,33 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tokbench.bench.config.mistakes import Mistake
 from tokbench.bench.config.yaml_file import ConfigFile, Loc
-from tokbench.bench.errors import ConfigError
 
 Entries = dict[str, Any]
 """Tokenizers of a config, as they were read."""
 
 
-def expand(raw: Any, where: ConfigFile, problems: list[str]) -> tuple[Any, dict[str, str]]:
+def expand(raw: Any, where: ConfigFile, mistakes: list[Mistake]) -> tuple[Any, dict[str, str]]:
     """Return the tokenizers with every sweep spelled out, and the key each of them stands below.
 
-    A sweep that cannot be spelled out adds to `problems` and is left out.
+    A sweep that cannot be spelled out adds to `mistakes` and is left out.
     """
     if not isinstance(raw, Mapping):
         return raw, {}
     expanded: Entries = {}
     origins: dict[str, str] = {}
     for key, entry in raw.items():
-        try:
-            for name, one in _spelled_out(key, entry, where):
-                if name in expanded or (name != key and name in raw):
-                    raise ConfigError(
-                        f"{where.at(_place(key))}: a size of this sweep is called {name!r}, as "
-                        "another tokenizer is; rename one of the two"
-                    )
-                expanded[name], origins[name] = one, key
-        except ConfigError as exc:
-            problems.append(str(exc))
+        wrong = list(_wrong(key, entry, where))
+        mistakes += wrong
+        for name, one in [] if wrong else _spelled_out(key, entry):
+            if name in expanded or (name != key and name in raw):
+                text = (
+                    f"a size of this sweep is called {name!r}, as another tokenizer is; rename one"
+                )
+                mistakes.append(where.mistake(_place(key), text, on="key"))
+                break
+            expanded[name], origins[name] = one, key
     return expanded, origins
 
 
@@ -50,27 +50,26 @@ def sizes(entry: Any) -> list[Any] | None:
     return listed if isinstance(listed, list) else None
 
 
-def _spelled_out(key: str, entry: Any, where: ConfigFile) -> Iterator[tuple[str, Any]]:
+def _spelled_out(key: str, entry: Any) -> Iterator[tuple[str, Any]]:
     listed = sizes(entry)
     if listed is None:
         yield key, entry
         return
-    _check(key, listed, where)
     for size in listed:
         yield f"{key}-{size}", {**entry, "train": {**entry["train"], "vocab_size": size}}
 
 
-def _check(key: str, listed: list[Any], where: ConfigFile) -> None:
-    if not listed:
-        raise ConfigError(
-            f"{where.at(_place(key))}: lists no size; write [512, 1024] or one number"
-        )
-    for position, size in enumerate(listed):
-        at = where.at((*_place(key), position))
+def _wrong(key: str, entry: Any, where: ConfigFile) -> Iterator[Mistake]:
+    """Yield what is wrong with the sizes that an entry lists."""
+    listed = sizes(entry)
+    if listed == []:
+        yield where.mistake(_place(key), "lists no size; write [512, 1024] or one number", on="key")
+    for position, size in enumerate(listed := listed or []):
+        at = (*_place(key), position)
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-            raise ConfigError(f"{at}: a size is a whole number above 0, not {size!r}")
-        if size in listed[:position]:
-            raise ConfigError(f"{at}: {size} is listed twice")
+            yield where.mistake(at, f"a size is a whole number above 0, not {size!r}")
+        elif size in listed[:position]:
+            yield where.mistake(at, f"{size} is listed twice")
 
 
 def _place(key: str) -> Loc:

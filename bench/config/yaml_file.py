@@ -1,6 +1,7 @@
 """The file of a config: YAML 1.2 as data, with the place of every key and value in it.
 
-YAML is read as data only: tags name nothing and run nothing, ``no`` is text. What a config may
+YAML is read as data only: ``no`` is text, the tags of the standard (``!!str 1``) are honoured,
+others are refused by name. What is read is bounded in bytes, depth and values. What a config may
 say is in `tokbench.bench.config.schema`; here is where it says it.
 """
 
@@ -8,28 +9,52 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap, CommentedSeq, CommentedSet, TaggedScalar
 from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import (
+    CollectionEndEvent,
+    CollectionStartEvent,
+    NodeEvent,
+)
+from ruamel.yaml.parser import RoundTripParser
 from ruamel.yaml.reader import ReaderError
 
+from tokbench.bench.config.mistakes import Mistake, Span, error
 from tokbench.bench.errors import ConfigError
 
 Loc = tuple[int | str, ...]
 """A place in a config: keys and positions from the top down."""
 
+MAX_BYTES = 500_000
+"""Size of a config file; the largest that make sense have a tenth of it."""
+MAX_DEPTH = 50
+"""Levels of mappings and lists in each other; a config needs eight."""
 MAX_VALUES = 100_000
 """Values of a config with all aliases spelled out; a few lines of aliases can mean billions."""
 
 MAPPING = "<mapping>"
 """What a config that was never a file is called in messages and results."""
 
+_STANDARD = "tag:yaml.org,2002:"
+_TAGS = frozenset(
+    _STANDARD + name
+    for name in (
+        *("str", "int", "float", "bool", "null", "map", "seq", "set", "omap", "binary"),
+        *("timestamp", "merge", "value"),
+    )
+)
+_COLLECTIONS = frozenset(_STANDARD + name for name in ("map", "seq", "set", "omap"))
+# The scanner looks 1,024 characters ahead at each bracket, so deep nesting is refused before it.
+_DEEP = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH}}}|(?:[-?]\s+){{{MAX_DEPTH}}}[^-\s]")
 _SCALAR = re.compile(r"[^\s,\]}#]*")
+_MARKED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,30 +79,59 @@ class ConfigFile:
         plain: dict[str, Any] = _plain(self.document)
         return plain
 
-    def at(self, loc: Loc) -> str:
-        """Return ``file:line:column: key.key`` of a place, or of the nearest one around it."""
-        return self.place(*self._position(loc), loc)
+    def mistake(self, loc: Loc, text: str, *, on: str = "value") -> Mistake:
+        """Return a mistake at a place, or at the nearest one around it; `on` is value or key."""
+        return self.mistake_at(self._span(loc, on), loc, text)
 
-    def place(self, line: int, column: int, loc: Loc) -> str:
-        """Write a place; lines and columns count from 0 here and from 1 in what is shown."""
-        where = self.path if self.is_mapping else f"{self.path}:{line + 1}:{column + 1}"
-        return f"{where}: {'.'.join(map(str, loc)) or 'config'}"
+    def mistake_at(self, span: Span, loc: Loc, text: str) -> Mistake:
+        """Return a mistake at a part of the file."""
+        lines = self.text.split("\n")
+        inside = span.line < len(lines) and not self.is_mapping
+        source = lines[span.line].rstrip("\r") if inside else None
+        key = ".".join(map(str, loc)) or "config"
+        return Mistake(path=self.path, span=span, key=key, text=text, source=source)
 
-    def _position(self, loc: Loc) -> tuple[int, int]:
+    def _span(self, loc: Loc, on: str) -> Span:
         node: Any = self.document
-        position = (0, 0)
+        span = Span(line=0, column=0)
+        inside = 0
         for key in loc:
+            step = _step(node, key)
+            if step is None:
+                continue  # a tag pydantic puts into the path, such as a union member
             try:
-                if isinstance(node, CommentedMap) and key in node:
-                    position = node.lc.key(key) or position
-                elif isinstance(node, CommentedSeq) and isinstance(key, int):
-                    position = node.lc.item(key) or position
-                else:
-                    continue  # a tag pydantic puts into the path, such as a union member
+                span = self._part(node, step, on if key is loc[-1] else "key")
             except (KeyError, AttributeError, TypeError):
-                return position  # set by --set: it has no place in the file
-            node = node[key]
-        return position
+                return span  # set by --set: it has no place in the file
+            node = node[step]
+            inside += 1
+        return span
+
+    def _part(self, node: Any, key: int | str, on: str) -> Span:
+        """Return where the key or the value of one step is; of a block, its key."""
+        value = node[key]
+        if isinstance(node, CommentedSeq):
+            line, column = node.lc.item(key)
+        else:
+            line, column = node.lc.key(key)
+            if on == "value" and value is not None and not _is_block(value):
+                line, column = node.lc.value(key)
+            else:
+                return Span(line=line, column=column, width=len(str(key)))
+        return Span(line=line, column=column, width=self._width(value, line, column))
+
+    def _width(self, value: Any, line: int, column: int) -> int:
+        """Return the columns of a value as the file spells it, as far as it is on one line."""
+        rest = self.text.split("\n")[line][column:].rstrip()
+        if isinstance(value, CommentedMap | CommentedSeq):
+            return len(rest) if _is_block(value) else _to_the_bracket(rest)
+        if found := _MARKED.match(rest):
+            return found.end()
+        plain = str(value) if isinstance(value, str) else ""
+        if plain and rest.startswith(plain):
+            return len(plain)
+        spelled = _SCALAR.match(rest)
+        return max(1, spelled.end() if spelled else 1)
 
     def real(self, prefix: Loc, loc: Loc, *, missing: bool) -> Loc:
         """Drop what pydantic adds to a path that is not in the file (union tags, '[key]').
@@ -89,14 +143,21 @@ class ConfigFile:
             node = node[key] if isinstance(node, Mapping) else None
         real = list(prefix)
         for key in loc:
-            if isinstance(node, Mapping):
-                inside = key in node
-            else:
-                inside = isinstance(node, list) and isinstance(key, int) and key < len(node)
-            if inside:
-                real.append(key)
-                node = node[key]
+            step = _step(node, key)
+            if step is not None:
+                real.append(step)
+                node = node[step]
         return (*real, loc[-1]) if missing else tuple(real)
+
+    def value(self, loc: Loc) -> Any:
+        """Return what the config has at a place, None where it has nothing there."""
+        node: Any = self.document
+        for key in loc:
+            step = _step(node, key)
+            if step is None:
+                return None
+            node = node[step]
+        return _plain(node)
 
     def spelled(self, loc: Loc) -> str | None:
         """Return a scalar as the file spells it: ``0123456`` is no longer that as a number."""
@@ -115,16 +176,50 @@ class ConfigFile:
         return found[0] if found else None
 
 
+def _step(node: Any, key: int | str) -> int | str | None:
+    """Return the key or position that leads one step down, None where there is none.
+
+    A list of names may be entered by a name.
+    """
+    if isinstance(node, Mapping):
+        return key if key in node else None
+    if isinstance(node, list) and isinstance(key, int):
+        return key if key < len(node) else None
+    if isinstance(node, list) and key in node:
+        return node.index(key)
+    return None
+
+
+def _is_block(value: Any) -> bool:
+    """Whether a value is a mapping or list of lines of its own."""
+    is_container = isinstance(value, CommentedMap | CommentedSeq) and len(value) > 0
+    return is_container and not value.fa.flow_style()
+
+
+def _to_the_bracket(text: str) -> int:
+    """Return the length of a bracketed value that a text begins with, or of all of it.
+
+    >>> _to_the_bracket("[a, {b: 1}], c"), _to_the_bracket("[a,")
+    (11, 3)
+    """
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char in "[{") - (char in "]}")
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
 def read(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> ConfigFile:
     """Read a config, a file or a mapping of plain values, and apply ``a.b=value`` settings to it.
 
-    Raises `ConfigError` where the file cannot be read, is not UTF-8 or not YAML, where a value is
-    not plain, or where a setting has no place in it.
+    Raises `ConfigError` where the file cannot be read, is too large, is not UTF-8 or not YAML,
+    where a value is not plain, or where a setting has no place in it.
     """
     if isinstance(source, Mapping):
         config = ConfigFile(path=MAPPING, text="", document=_commented(source, ()))
     else:
-        config = _read_file(source)
+        config = _read_file(Path(source))
     for override in overrides:
         _override(config.document, override)
     return config
@@ -135,6 +230,8 @@ def _commented(value: Any, loc: Loc, around: tuple[int, ...] = ()) -> Any:
     where = f"{MAPPING}: {'.'.join(map(str, loc)) or 'config'}"
     if id(value) in around:
         raise ConfigError(f"{where}: this value contains itself")
+    if len(loc) > MAX_DEPTH:
+        raise ConfigError(f"{MAPPING}: {loc[0]}: nests more than {MAX_DEPTH} levels deep")
     inside = (*around, id(value))
     if isinstance(value, Mapping):
         node = CommentedMap()
@@ -155,13 +252,8 @@ def _commented(value: Any, loc: Loc, around: tuple[int, ...] = ()) -> Any:
     )
 
 
-def _read_file(path: str | Path) -> ConfigFile:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{path}: is not UTF-8 (byte {exc.start}); save it as UTF-8") from exc
+def _read_file(path: Path) -> ConfigFile:
+    text = _text(path)
     document = _parse(text, str(path))
     if not isinstance(document, CommentedMap):
         raise ConfigError(
@@ -170,19 +262,117 @@ def _read_file(path: str | Path) -> ConfigFile:
     return ConfigFile(path=str(path), text=text, document=document)
 
 
-def _parse(text: str, path: str) -> Any:
+def _text(path: Path) -> str:
+    """Return the text of a file; one that is no file, or too large, is not read."""
     try:
-        return YAML(typ="rt").load(text)
+        if (kind := _other_than_file(path.stat().st_mode)) is not None:
+            raise ConfigError(f"{path}: cannot be read: it is {kind}, and a config is a file")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as exc:
+        raise ConfigError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path}: is larger than {MAX_BYTES:,} bytes, which no config needs")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"{path}: is not UTF-8 (byte {exc.start}); save it as UTF-8") from exc
+
+
+def _other_than_file(mode: int) -> str | None:
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
+    return next((name for is_kind, name in kinds.items() if is_kind(mode)), "a device")
+
+
+class _RefusedError(MarkedYAMLError):
+    """Valid YAML that no config needs."""
+
+
+class _Parser(RoundTripParser):
+    """Refuses what is too deep and tags that are not of the standard, event by event."""
+
+    _depth = 0
+
+    def get_event(self) -> Any:
+        """Return the next event."""
+        event = super().get_event()
+        if isinstance(event, CollectionStartEvent):
+            self._depth += 1
+            if self._depth > MAX_DEPTH:
+                raise _at(event, f"nests more than {MAX_DEPTH} levels deep")
+        elif isinstance(event, CollectionEndEvent):
+            self._depth -= 1
+        if isinstance(event, NodeEvent):
+            self._check_tag(event)
+        return event
+
+    def _check_tag(self, event: Any) -> None:
+        tag = str(getattr(event, "ctag", None) or "!")
+        if tag not in _TAGS and tag != "!":
+            short = tag.replace(_STANDARD, "!!")
+            raise _at(event, f"tag {short} is unknown; a config is plain data, leave the tag out")
+        fits = _COLLECTIONS if isinstance(event, CollectionStartEvent) else _TAGS - _COLLECTIONS
+        if tag != "!" and tag not in fits:
+            short = tag.replace(_STANDARD, "!!")
+            raise _at(event, f"tag {short} does not fit this value; leave the tag out")
+
+
+def _at(event: Any, problem: str) -> _RefusedError:
+    return _RefusedError(problem=problem, problem_mark=event.start_mark)
+
+
+def _parse(text: str, path: str) -> Any:
+    if (deep := _DEEP.search(text)) is not None:
+        raise _invalid(text, path, deep.start(), f"nests more than {MAX_DEPTH} levels deep")
+    yaml = YAML(typ="rt")
+    yaml.Parser = _Parser
+    try:
+        return yaml.load(text)
     except MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        at = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
-        raise ConfigError(f"{at}: not valid YAML: {exc.problem or exc.context}") from exc
+        if mark is None:
+            raise ConfigError(f"{path}: not valid YAML: {exc.problem or exc.context}") from exc
+        why = str(exc.problem or exc.context)
+        if not isinstance(exc, _RefusedError):
+            why = f"not valid YAML: {why}{_unquoted(text, mark.line)}"
+        raise _invalid(text, path, (mark.line, mark.column), why) from exc
     except ReaderError as exc:
-        *lines, last = text[: exc.position].split("\n")
-        at = f"{path}:{len(lines) + 1}:{len(last) + 1}"
-        raise ConfigError(f"{at}: not valid YAML: {exc.reason}") from exc
+        raise _invalid(text, path, exc.position, f"not valid YAML: {exc.reason}") from exc
     except Exception as exc:  # ruamel raises plain ValueError and others on odd scalars
         raise ConfigError(f"{path}: not valid YAML: {exc}") from exc
+
+
+def _invalid(text: str, path: str, place: int | tuple[int, int], why: str) -> ConfigError:
+    """Return the error for text that is not YAML, at an offset or at a line and column."""
+    if isinstance(place, int):
+        *above, last = text[:place].split("\n")
+        place = (len(above), len(last))
+    line, column = place
+    lines = text.split("\n")
+    source = lines[line].rstrip("\r") if line < len(lines) else ""
+    span = Span(line=line, column=column)
+    return error([Mistake(path=path, span=span, key="", text=why, source=source)])
+
+
+_PLACEHOLDER = re.compile(r"""[^\s,\[\]{}"':]+\{\w+\}[^\s,\[\]{}"']*""")
+_COLON_VALUE = re.compile(r"^\s*(?:- )?[\w.-]+:\s+(?P<value>[^\s\"'\[{|>&*!#].*:\s.*)$")
+
+
+def _unquoted(text: str, line: int) -> str:
+    """Return the end of a message where a value near the place needed quotes."""
+    lines = text.split("\n")
+    for one in reversed(lines[max(0, line - 1) : line + 1]):
+        if found := _PLACEHOLDER.search(one):
+            return f'; write it in quotes: "{found[0]}"'
+        if found := re.search(r":\s+(\{\w+\}[^\s,}\]\"']*)", one):
+            return f'; write it in quotes: "{found[1]}"'
+        if found := _COLON_VALUE.match(one):
+            return f'; write it in quotes: "{found["value"].strip()}"'
+        if "\t" in one[: len(one) - len(one.lstrip())]:
+            return "; indent with spaces, not tabs"
+    return ""
 
 
 def _override(document: CommentedMap, override: str) -> None:
@@ -226,9 +416,11 @@ def _child(node: Any, key: str, override: str) -> Any:
 
 def _plain(node: Any) -> Any:
     """Turn ruamel's node types into the plain ones that pydantic knows."""
+    if isinstance(node, TaggedScalar):  # !!str: the text as it is written
+        return str(node.value)
     if isinstance(node, Mapping):
         return {_plain(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list | tuple):
+    if isinstance(node, list | tuple | CommentedSet):
         return [_plain(value) for value in node]
     for plain in (bool, int, float, str):
         if isinstance(node, plain):
@@ -249,27 +441,25 @@ class _Checker:
         if not isinstance(node, CommentedMap | CommentedSeq):
             return 1
         if id(node) in self._open:
-            raise ConfigError(f"{self._file.at(loc)}: this value contains itself")
+            raise error([self._file.mistake(loc, "this value contains itself")])
         if id(node) not in self._sizes:
             self._open.add(id(node))
             inside = self._inside(node, loc)
             self._sizes[id(node)] = 1 + sum(self.size(v, (*loc, k)) for k, v in inside)
             self._open.remove(id(node))
         if self._sizes[id(node)] > MAX_VALUES:
-            raise ConfigError(
-                f"{self._file.at(loc)}: its aliases make more than {MAX_VALUES:,} values of it"
-            )
+            why = f"its aliases make more than {MAX_VALUES:,} values of it"
+            raise error([self._file.mistake(loc, why)])
         return self._sizes[id(node)]
 
     def _inside(self, node: Any, loc: Loc) -> Iterable[tuple[Any, Any]]:
         if isinstance(node, CommentedSeq):
             return enumerate(node)
         for key in node:
-            if not isinstance(key, str):
+            if not isinstance(key, str) and not isinstance(key, TaggedScalar):
                 line, column = node.lc.key(key)
-                spelled = self._file.spelled_at(line, column)
-                raise ConfigError(
-                    f"{self._file.place(line, column, loc)}: a key must be text; "
-                    f'write it in quotes: "{spelled}"'
-                )
+                spelled = self._file.spelled_at(line, column) or ""
+                span = Span(line=line, column=column, width=max(1, len(spelled)))
+                why = f'a key must be text; write it in quotes: "{spelled}"'
+                raise error([self._file.mistake_at(span, loc, why)])
         return list(node.items())

@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tokbench.bench.config.corpora import Corpus, Reservoir
+from tokbench.bench.config.corpora import Corpus
+from tokbench.bench.config.corpus_options import Reservoir
 from tokbench.bench.model import IntArray
 
 

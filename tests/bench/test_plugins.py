@@ -137,7 +137,7 @@ def test_a_broken_plug_in_harms_only_configs_that_name_it(install: Install, tmp_
     config.write_text(text % "utf8_bytes")
     load_config(config)
     config.write_text(text % "broken")
-    with pytest.raises(ConfigError, match=r"c\.yaml:3:18: tokenizers\.t\.type: plug-in 'broken'"):
+    with pytest.raises(ConfigError, match=r"c\.yaml:3:24: tokenizers\.t\.type: plug-in 'broken'"):
         load_config(config)
 
 

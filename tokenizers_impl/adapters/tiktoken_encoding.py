@@ -5,15 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks, samples
 from tokbench.tokenizers_impl.adapters.files import read_file
 from tokbench.tokenizers_impl.adapters.tiktoken_files import EncodingName, load_encoding
+
+
+def _no_model(value: object) -> object:
+    """Refuse the name of a model with the name of its encoding."""
+    if not isinstance(value, str) or value in get_args(EncodingName):
+        return value
+    from tiktoken import model
+
+    try:
+        encoding = model.encoding_name_for_model(value)
+    except KeyError:
+        return value
+    raise PydanticCustomError(
+        "model_name",
+        "{model} is a model; its encoding is {encoding}: write `encoding: {encoding}`",
+        {"model": repr(value), "encoding": encoding},
+    )
 
 
 class Tiktoken(TokenizerPlugin):
@@ -24,7 +42,9 @@ class Tiktoken(TokenizerPlugin):
     below the key `spec_key`.
     """
 
-    encoding: EncodingName | None = Field(None, description="Name of an encoding of tiktoken.")
+    encoding: Annotated[EncodingName | None, BeforeValidator(_no_model)] = Field(
+        None, description="Name of an encoding of tiktoken."
+    )
     file: str | None = Field(
         None,
         description="A file of base64 ranks, such as `qwen.tiktoken` or Llama 3's "
