@@ -116,11 +116,12 @@ def config_schema() -> dict[str, Any]:
         "anyOf": [name, *_tokenizer_schemas(schema), _train_schema(schema)]
     }
     schema["properties"]["tokenizers"] = {
-        "title": by_key.pop("title", "Tokenizers"),
+        "description": by_key.pop("description"),
         "anyOf": [by_key, {"type": "array", "items": name, "minItems": 1}],
     }
-    schema["properties"]["suites"] |= _by_name(plugins.SuitePlugin, schema)
-    schema["properties"]["reports"] |= _by_name(plugins.ReportOptions, schema)
+    for key, kind in (("suites", plugins.SuitePlugin), ("reports", plugins.ReportOptions)):
+        what = schema["properties"][key]["description"]
+        schema["properties"][key] = {"description": what, **_by_name(kind, schema)}
     return schema
 
 

@@ -53,6 +53,13 @@ def test_the_schema_has_the_keys_of_every_level() -> None:
     }
 
 
+def test_the_schema_allows_suites_and_reports_as_a_list_and_as_a_map() -> None:
+    for key in ("suites", "reports"):
+        schema = config_schema()["properties"][key]
+        assert "type" not in schema
+        assert [shape["type"] for shape in schema["anyOf"]] == ["array", "object"]
+
+
 @pytest.mark.parametrize(("place", "name", "schema"), KEYS)
 def test_no_key_lacks_a_description(place: str, name: str, schema: dict[str, Any]) -> None:
     assert schema.get("description", "").strip(), place
