@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tokbench.bench.commands.conform import EngineVerdict, exit_code, narrowed, verdicts
-from tokbench.bench.config.schema import ConfigError, load_config
-from tokbench.bench.errors import UsageError
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.errors import ConfigError, UsageError
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.suites.ids.adversarial import adversarial
