@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 from tokbench.bench.cli.shared import AS_JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 @click.command()
@@ -44,15 +45,39 @@ def report(
 
     if len(runs) > 1:
         history = plugins.find(HistoryPlugin, name)()
-        _deliver(history.render([load_results(folder) for folder in runs], metrics), output)
+        found = [load_results(folder) for folder in runs]
+        with _showing(*runs):
+            files = history.render(found, metrics)
+        _deliver(files, output)
         return
     if options is None:
         plugin = plugins.without_options(ReportPlugin, name)
     else:
         plugin = load_options(options, plugins.find(ReportPlugin, name))
-    for file, text in plugin.render(load_results(runs[0])).items():
+    results = load_results(runs[0])
+    with _showing(runs[0]):
+        files = plugin.render(results)
+    for file, text in files.items():
         write_whole(runs[0] / file, text)
         result(str(runs[0] / file))
+
+
+@contextmanager
+def _showing(*runs: Path) -> Iterator[None]:
+    """Name the runs where a report stumbles over a value of a kind that no run holds.
+
+    Whoever edits `run.json` can seal it again, and reports look deeper into it than the check of
+    its shape does.
+    """
+    from tokbench.bench.errors import ResultsError, named
+
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as exc:
+        raise ResultsError(
+            f"{', '.join(map(str, runs))}: cannot be shown ({named(exc)}): run.json was edited, or "
+            "the report has a fault"
+        ) from exc
 
 
 def _deliver(files: Mapping[str, str], output: Path | None) -> None:

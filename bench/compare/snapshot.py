@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -138,7 +138,7 @@ def snapshot_of(results: Results) -> Snapshot:
     run = results.run
     rows = results.measurements.to_pylist()
     for row in rows:
-        row["params"] = json.loads(row["params"])
+        row["params"] = _params(row, results)
     identities = {key: _identity(facts) for key, facts in run["tokenizers"].items()}
     values = dict(_identity_values(run["tokenizers"]))
     values |= dict(_document_values(results))
@@ -160,6 +160,26 @@ def snapshot_of(results: Results) -> Snapshot:
             for cell in run["cells"]
             if cell["status"] != "ok"
         },
+    )
+
+
+def _params(row: Row, results: Results) -> dict[str, Any]:
+    try:
+        params = json.loads(row["params"])
+    except (ValueError, TypeError, RecursionError) as exc:
+        raise _no_row(row, results) from exc
+    if not isinstance(params, dict) or row["status"] not in _STATUS or not row["metric"]:
+        raise _no_row(row, results)
+    return params
+
+
+_STATUS = get_args(Status)
+
+
+def _no_row(row: Row, results: Results) -> ResultsError:
+    return ResultsError(
+        f"{results.folder / 'measurements.parquet'}: is damaged or was edited: a row of "
+        f"{row['metric']} has no params that can be read, or no status"
     )
 
 

@@ -66,11 +66,16 @@ def _shown(value: Any) -> str:
 def _ratios(results: Results) -> dict[tuple[Any, ...], Row]:
     found: dict[tuple[Any, ...], Row] = {}
     for row in results.throughput.to_pylist():
-        if row["metric"] == "relative_speed" and row["value"] is not None:
+        if row["metric"] == "relative_speed" and _has_interval(row):
             params = json.loads(row["params"])
             place = row["tokenizer"], row["corpus"], row["language"]
-            found[(*place, *(params.get(name) for name in _KIND))] = {**row, "params": params}
+            kind = (json.dumps(params.get(name)) for name in _KIND)
+            found[(*place, *kind)] = {**row, "params": params}
     return found
+
+
+def _has_interval(row: Row) -> bool:
+    return all(row[name] is not None and row[name] > 0 for name in ("value", "ci_low", "ci_high"))
 
 
 def _warning(before: Row, after: Row) -> str | None:
@@ -82,8 +87,8 @@ def _warning(before: Row, after: Row) -> str | None:
     params = after["params"]
     place = " / ".join(filter(None, (after["tokenizer"], after["corpus"], after["language"])))
     return (
-        f"warning: {place}, {params['phase']}: {_figures(before)} → {_figures(after)} times as fast "
-        f"as {params['reference']}; to be sure, time both now: tokbench speed"
+        f"warning: {place}, {params.get('phase')}: {_figures(before)} → {_figures(after)} times as fast "
+        f"as {params.get('reference')}; to be sure, time both now: tokbench speed"
     )
 
 

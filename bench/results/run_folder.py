@@ -27,6 +27,7 @@ from tokbench.bench.files import parse_json, read_bounded, whole_file
 from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.privacy import without_secrets
 from tokbench.bench.results.digest import TableDigest, digest_of, table_digest
+from tokbench.bench.results.rows import check_findings, check_measurements
 from tokbench.bench.results.run_file import LARGEST, read_run_file
 from tokbench.bench.results.seal import check_files
 
@@ -322,14 +323,17 @@ class Results:
     @cached_property
     def measurements(self) -> pa.Table:
         """All exact measurements, one row per value."""
-        return self._table("measurements.parquet", MEASUREMENTS)
+        table = self._table("measurements.parquet", MEASUREMENTS)
+        path = self.folder / "measurements.parquet"
+        return table if "files" in self.run else check_measurements(table, path)
 
     @cached_property
     def throughput(self) -> pa.Table:
         """Noisy measurements, in the same columns; empty when nothing was timed."""
         if not (self.folder / "throughput.parquet").exists():
             return MEASUREMENTS.empty_table()
-        return self._table("throughput.parquet", MEASUREMENTS)
+        table = self._table("throughput.parquet", MEASUREMENTS)
+        return check_measurements(table, self.folder / "throughput.parquet")
 
     @cached_property
     def timings(self) -> pa.Table:
@@ -341,7 +345,9 @@ class Results:
     @cached_property
     def findings(self) -> pa.Table:
         """Witnesses, refusals, failures and warnings."""
-        return self._table("findings.parquet", FINDINGS)
+        table = self._table("findings.parquet", FINDINGS)
+        path = self.folder / "findings.parquet"
+        return table if "files" in self.run else check_findings(table, path)
 
     def documents(
         self, tokenizer: str, corpus: str, columns: Sequence[str] | None = None

@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tokbench.bench.errors import ResultsError
+from tokbench.bench.files import parse_json, read_bounded
 from tokbench.bench.results.run_folder import (
     MEASUREMENTS,
     TIMINGS,
@@ -36,7 +38,7 @@ def import_json(run: str | Path, path: str | Path) -> int:
     of tokbench's tests, or where text, tokenizer or CPU are not those of the run.
     """
     results = load_results(run)
-    benchmarks = [b for b in _read(path) if "tokenizer_fingerprint" in b.get("extra_info", {})]
+    benchmarks = _read(Path(path))
     if not benchmarks:
         raise ResultsError(
             f"{path}: holds no test of tokbench; make it with: pytest suites/perf "
@@ -58,13 +60,62 @@ def _was_imported(row: Mapping[str, Any]) -> bool:
     return bool(json.loads(row["params"]).get("source") == SOURCE)
 
 
-def _read(path: str | Path) -> list[dict[str, Any]]:
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class BenchmarkInfo(_Shape):
+    """What a test of tokbench says of itself."""
+
+    tokenizer: str
+    tokenizer_fingerprint: str
+    corpus: str
+    language: str | None
+    slices: Mapping[str, str]
+    cpu: str
+    bytes: Count
+    documents: Annotated[int, Field(gt=0)]
+    document_bytes: Any
+    phase: Literal["encode", "decode", "train", "latency"]
+    call: str
+    batch_size: Count | None
+    threads: Count
+    text: str
+    length: str
+
+
+class BenchmarkStats(_Shape):
+    """Its raw times in seconds; left out without --benchmark-save-data."""
+
+    data: list[Annotated[float, Field(ge=0)]] = Field(default_factory=list)
+
+
+class BenchmarkShape(_Shape):
+    """One test."""
+
+    name: str
+    extra_info: BenchmarkInfo
+    stats: BenchmarkStats
+
+
+MOST_BYTES = 1 << 30
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Return the tests of tokbench in a file, of the right shape; those of others are left out."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        benchmarks: list[dict[str, Any]] = found["benchmarks"]
-    except (OSError, ValueError, KeyError, TypeError) as exc:
+        found = parse_json(read_bounded(path, MOST_BYTES))["benchmarks"]
+        ours = [b for b in found if "tokenizer_fingerprint" in b.get("extra_info", {})]
+        return [BenchmarkShape.model_validate(b).model_dump() for b in ours]
+    except ValidationError as exc:
+        error = exc.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in error["loc"])
+        raise ResultsError(f"{path}: a test of it is damaged: {place}: {error['msg']}") from exc
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise ResultsError(f"{path}: is no JSON of pytest-benchmark ({exc})") from exc
-    return benchmarks
 
 
 def _check(results: Results, benchmark: Mapping[str, Any], path: str | Path) -> None:
@@ -76,7 +127,9 @@ def _check(results: Results, benchmark: Mapping[str, Any], path: str | Path) -> 
     facts = run["tokenizers"].get(info["tokenizer"])
     if facts is None or facts["fingerprint"] != info["tokenizer_fingerprint"]:
         raise ResultsError(f"{where}: {results.name} has no such tokenizer with these ids")
-    slices = run["corpora"].get(info["corpus"], {})
+    if info["corpus"] not in run["corpora"]:
+        raise ResultsError(f"{where}: {results.name} has no corpus {info['corpus']}")
+    slices = run["corpora"][info["corpus"]]
     for language, sha256 in info["slices"].items():
         if slices.get(language, {}).get("sha256") != sha256:
             raise ResultsError(f"{where}: {results.name} has other text in {language}")
@@ -123,7 +176,7 @@ def _rows(results: Results, benchmark: Mapping[str, Any]) -> Iterator[dict[str, 
             yield _row(results, info, name, "µs", "lower", value, len(walls), params)
         return
     speeds = [info["bytes"] / 1e6 / max(one, 1e-9) for one in seconds]
-    low, _, high = quantiles(speeds, n=4, method="inclusive")
+    low, _, high = quantiles(speeds, n=4, method="inclusive") if speeds[1:] else speeds * 3
     params |= {"quartiles": [low, high], "unit_of_n": "rounds"}
     name = f"{info['phase']}_throughput"
     yield _row(results, info, name, "MB/s", "higher", median(speeds), len(speeds), params)

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tokbench.bench.count.tally import Cell, CellKey
-from tokbench.bench.model import Finding, IntArray
+from tokbench.bench.model import Finding, HasSpecialTokens, IntArray, Tokenizer
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.bench.workers.guarded_calls import Lost
 from tokbench.suites.witnesses.shrink import shrink
@@ -115,11 +115,51 @@ class LoadedPair:
         """How special tokens of either are spelled, sorted."""
         return sorted(self.first.spellings | self.second.spellings)
 
+    def asked(self, texts: Sequence[str]) -> list[tuple[Answer, Answer]]:
+        """Return the ids of both for each text, as each of them says them."""
+        return list(zip(self.first.ids(texts), self.second.ids(texts), strict=True))
+
     def answers(self, texts: Sequence[str]) -> list[tuple[Answer, Answer]]:
-        """Return the ids of both for each text; those of the second moved by the offset."""
-        offset = self.pair.id_offset
-        second = [_moved(one, offset) for one in self.second.ids(texts)]
-        return list(zip(self.first.ids(texts), second, strict=True))
+        """Return the ids of both for each text, those of the second written as the first's."""
+        return [(first, self.as_first(second)) for first, second in self.asked(texts)]
+
+    def as_first(self, answer: Answer) -> Answer:
+        """Return ids of the second as ids of the first: offset taken off, roles set side by side.
+
+        An id that has no partner becomes a negative number, which no id is.
+        """
+        if isinstance(answer, str) or not self.pair.id_offset:
+            return answer
+        return tuple(self._partner(i) for i in answer)
+
+    def _partner(self, second: int) -> int:
+        if second in self._roles:
+            return self._roles[second]
+        first = second - self.pair.id_offset
+        known = 0 <= first < self.first.tokenizer.vocabulary.n_ids
+        return first if known and first not in self._special_of_first else -1 - second
+
+    @cached_property
+    def _special_of_first(self) -> frozenset[int]:
+        vocabulary = self.first.tokenizer.vocabulary
+        return vocabulary.special_ids | vocabulary.unknown_ids
+
+    @cached_property
+    def _roles(self) -> dict[int, int]:
+        """The first's id, or none, for each special and unknown id of the second.
+
+        An offset is about ordinary entries: XLM-R has its pieces one higher in `tokenizers` than
+        in SentencePiece, but the unknown token at 3 instead of 0.
+        """
+        first, second = (side.tokenizer for side in (self.first, self.second))
+        special = second.vocabulary.special_ids | second.vocabulary.unknown_ids
+        found = {i: -1 - i for i in special}
+        spelled = _spelled_ids(first)
+        found |= {i: spelled[name] for name, i in _spelled_ids(second).items() if name in spelled}
+        unknown = sorted(first.vocabulary.unknown_ids)
+        if unknown:
+            found |= dict.fromkeys(second.vocabulary.unknown_ids, unknown[0])
+        return found
 
     def differs(self, texts: Sequence[str]) -> list[bool]:
         """Say of each text whether the ids differ. Two that both fail agree, whatever they say."""
@@ -170,8 +210,15 @@ def has_lone_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _moved(answer: Answer, offset: int) -> Answer:
-    return answer if isinstance(answer, str) or not offset else tuple(i - offset for i in answer)
+def _spelled_ids(tokenizer: Tokenizer) -> Mapping[str, int]:
+    """Return the ids of special tokens by spelling; empty where a tokenizer does not say."""
+    if not isinstance(tokenizer, HasSpecialTokens):
+        return {}
+    special: object = tokenizer.special_tokens
+    if isinstance(special, Mapping):
+        return special
+    entries = getattr(tokenizer, "ids", {})  # our own models list spellings and index all entries
+    return {name: entries[name] for name in tokenizer.special_tokens if name in entries}
 
 
 def _differ(first: Answer, second: Answer) -> bool:
@@ -281,8 +328,8 @@ def _finding(
     key: CellKey | None,
     found: Differences,
 ) -> Finding:
-    ((first, second),) = comparison.answers([text])
-    at = _first_difference(first, second)
+    ((first, second),) = comparison.asked([text])
+    at = _first_difference(first, comparison.as_first(second))
     pair = comparison.pair
     expected = comparison.expected(explanation, document_id)
     data: dict[str, Any] = {
@@ -296,7 +343,8 @@ def _finding(
         "position": at,
         "expected": expected,
         "texts": found.reasons[explanation],
-        "repeats": _differ(first, second),
+        "repeats": _differ(first, comparison.as_first(second)),
+        **({"id_offset": pair.id_offset} if pair.id_offset else {}),
     }
     return Finding(
         kind="witness",

@@ -7,10 +7,11 @@ agree, and the shortest text of each explanation is shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.model import Finding, Measurement, MetricSpec
@@ -34,9 +35,21 @@ class Differential(TokenizerSuite):
 
     metrics: ClassVar[tuple[MetricSpec, ...]] = (AGREEMENT, UNEXPECTED)
 
+    @field_validator("pairs")
+    @classmethod
+    def _once(cls, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        seen = Counter((pair.first, pair.second, pair.id_offset) for pair in pairs)
+        for (first, second, offset), n in seen.items():
+            if n > 1:
+                raise ValueError(
+                    f"{first} and {second} are listed {n} times with id_offset {offset}; keep one"
+                )
+        return pairs
+
     def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """Return the pairs, whatever else the run has."""
-        return [(pair.first, pair.second) for pair in self.pairs]
+        """Return the pairs, whatever else the run has; those of the same two are asked at once."""
+        groups = {frozenset((p.first, p.second)): (p.first, p.second) for p in self.pairs}
+        return list(groups.values())
 
     def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
         """Return how far each pair agrees, and a smallest text for each kind of difference."""
@@ -75,7 +88,9 @@ def _measurements(
     comparison: LoadedPair, found: Differences, n: int, key: CellKey | None
 ) -> Iterator[Measurement]:
     pair = comparison.pair
-    of = {"first": pair.first, "second": pair.second}
+    of: dict[str, Any] = {"first": pair.first, "second": pair.second}
+    if pair.id_offset:  # two pairs may differ in it alone
+        of["id_offset"] = pair.id_offset
     where = {} if key else {"input": "fuzz", "unit_of_n": "strings"}
     counted = {"differing": found.differing, "reasons": dict(sorted(found.reasons.items()))}
     for metric, value, params in (

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from mutations import N, SEED, flipped, mutated
 
+from mutations import SEED, N, flipped, mutated
 from tokbench.bench.cli import main
 from tokbench.bench.compare.baseline_file import seal_of
 from tokbench.bench.files import parse_json
@@ -121,3 +121,40 @@ def _damage(folder: Path, chosen: random.Random) -> None:
         file.write_text(json.dumps(changed), encoding="utf-8")
     else:
         file.write_bytes(flipped(file.read_bytes(), chosen))
+
+
+def test_mutated_benchmark_files(
+    measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner
+) -> None:
+    results = measure_bpe("timed")
+    run, path = results.folder, tmp_path / "benchmark.json"
+    info = {
+        "tokenizer": "bpe",
+        "tokenizer_fingerprint": results.run["tokenizers"]["bpe"]["fingerprint"],
+        "corpus": "web",
+        "language": None,
+        "slices": {k: v["sha256"] for k, v in results.run["corpora"]["web"].items()},
+        "cpu": results.environment["cpu"],
+        "bytes": 21,
+        "documents": 3,
+        "document_bytes": [7, 7, 7],
+        "phase": "encode",
+        "call": "batch",
+        "batch_size": 3,
+        "threads": 1,
+        "text": "repeated",
+        "length": "whole",
+    }
+    latency = {**info, "phase": "latency"}
+    benchmarks = [
+        {"name": name, "extra_info": one, "stats": {"data": [0.5, 0.25, 1.0]}}
+        for name, one in (("a", info), ("b", latency), ("other", {}))
+    ]
+    document = {"machine_info": {}, "benchmarks": benchmarks}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    done = tokbench(runner, "import-benchmark", run, path)
+    assert done.exit_code == 0
+    chosen = random.Random(SEED)
+    for _ in range(N):
+        path.write_text(json.dumps(mutated(document, chosen)), encoding="utf-8")
+        tokbench(runner, "import-benchmark", run, path)
