@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-from tokbench.bench.cli import main
+from tokbench.bench.cli import CommandLine, main
 from tokbench.bench.commands import metric_page
 from tokbench.bench.commands.key_tables import tables
 from tokbench.bench.commands.listing import config_schema
@@ -76,7 +76,8 @@ def command_tables() -> str:
 
 
 def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
+    commands = group.load_all() if isinstance(group, CommandLine) else group.commands
+    for name, command in commands.items():
         if isinstance(command, click.Group):
             yield from _leaves(command, f"{before}{name} ")
         else:
@@ -140,7 +141,7 @@ def readme(summary: str) -> str:
 def quick() -> str:
     """Run `quick` in an empty folder and return what it prints."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from tokbench.bench.cli import main; main()"]
+        command = [sys.executable, "-c", "from tokbench.bench.cli import CommandLine, main; main()"]
         done = subprocess.run(
             [*command, "run", "quick", "--quiet"],
             cwd=folder,

@@ -88,7 +88,7 @@ ARRAY_RULES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Joined:
+class JoinedTexts:
     """Texts in one string, each after a separator, and PADDING separators at the end.
 
     `separators` holds the places of the separators before each text and of the first at the end;
@@ -99,7 +99,7 @@ class Joined:
     separators: Places
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Joined:
+    def of(cls, texts: Sequence[str]) -> JoinedTexts:
         """Join texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         separators = np.zeros(len(texts) + 1, np.int64)
@@ -128,7 +128,7 @@ class Cutter:
         """Whether the pattern has array rules."""
         return self._rules is not None
 
-    def starts(self, joined: Joined) -> Places:
+    def starts(self, joined: JoinedTexts) -> Places:
         """Return where pieces start, in code points; the last entry is one past the last piece.
 
         Each separator is a piece of its own. Raises `TokenizerError` when a pattern of your own
@@ -161,7 +161,7 @@ class Cutter:
             cuts.append(match.start())
         return cuts
 
-    def _starts_by_regex(self, joined: Joined) -> Places:
+    def _starts_by_regex(self, joined: JoinedTexts) -> Places:
         lengths: list[int] = [0]
         places = joined.separators.tolist()
         for before, after in pairwise(places):
@@ -176,7 +176,7 @@ _SAFE = re.compile(r"(?<=[A-Za-z])(?= [A-Za-z])|(?<=\S\n)(?=[^\s/])")
 class _Marks:
     """The rules at work on one joined text. `start[i]` says whether a piece starts at i."""
 
-    def __init__(self, flags: Flags, codes: Codes, joined: Joined, rules: ArrayRules) -> None:
+    def __init__(self, flags: Flags, codes: Codes, joined: JoinedTexts, rules: ArrayRules) -> None:
         self.flags, self.codes, self.joined, self.rules = flags, codes, joined, rules
         self.letter = self._has(LETTER)
         self.space = self._has(SPACE)

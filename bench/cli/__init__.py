@@ -1,36 +1,109 @@
 """The command line: parse, call, render. What happens is elsewhere.
 
-Only click is imported at the top of these modules, so that `tokbench --help` answers at once.
+A command's module is imported when it is called, and only click at the top of each, so that
+`tokbench --help` answers at once.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from tokbench.bench.cli.compare import baseline, compare, import_benchmark, speed
-from tokbench.bench.cli.machine import completion, doctor, list_
-from tokbench.bench.cli.report import anchors, report
-from tokbench.bench.cli.run import conform, pin, plan, run, schema, validate
-from tokbench.bench.cli.text import inspect, which
-from tokbench.bench.cli.train import train
+
+class ListedCommand(NamedTuple):
+    """Where a command is, and the first sentence of its help."""
+
+    place: str
+    """``module:function`` below `tokbench.bench.cli`."""
+    help: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, function = self.place.partition(":")
+        found = getattr(import_module(f"{__name__}.{module}"), function)
+        assert isinstance(found, click.Command)
+        return found
 
 
-class _Group(click.Group):
-    """Turns tokbench's errors into one message and an exit code."""
+GROUPS = {
+    "Measure": {
+        "run": ListedCommand("run:run", "Measure what CONFIG asks for and write a report."),
+        "plan": ListedCommand("run:plan", "Show what a run of CONFIG would measure."),
+        "validate": ListedCommand("run:validate", "Check CONFIG and the files that it names."),
+    },
+    "Look": {
+        "report": ListedCommand(
+            "report:report", "Write a run's report again, or the history of several."
+        ),
+        "inspect": ListedCommand(
+            "text:inspect", "Show how tokenizers split TEXT: tokens, ids, bytes."
+        ),
+        "which": ListedCommand("text:which", "Rank tokenizers by how well they encode TEXT."),
+    },
+    "Gate": {
+        "compare": ListedCommand(
+            "compare:compare", "Compare two runs or baselines: what moved, and why."
+        ),
+        "baseline": ListedCommand(
+            "compare:baseline", "Save a run as a small file that can be committed."
+        ),
+        "speed": ListedCommand(
+            "compare:speed", "Time two sides in the same job; is the candidate slower?"
+        ),
+        "conform": ListedCommand(
+            "run:conform", "Check that engines give exactly the ids of a reference."
+        ),
+        "import-benchmark": ListedCommand(
+            "compare:import_benchmark", "Import timings of pytest-benchmark into a run."
+        ),
+    },
+    "Train": {
+        "train": ListedCommand("train:train", "Train the tokenizers of CONFIG that have `train:`.")
+    },
+    "Manage": {
+        "list": ListedCommand(
+            "machine:list_", "List tokenizers, corpora, suites, metrics and configs."
+        ),
+        "schema": ListedCommand("run:schema", "Print the JSON schema of configs, for editors."),
+        "pin": ListedCommand("run:pin", "Pin Hub revisions in CONFIG to today's commits."),
+        "doctor": ListedCommand(
+            "machine:doctor", "Check versions, extras, plug-ins, caches and the Hub."
+        ),
+        "anchors": ListedCommand("report:anchors", "Derive published figures from a data folder."),
+        "completion": ListedCommand("machine:completion", "Print the shell's completion script."),
+    },
+}
+"""The commands as `tokbench --help` shows them."""
+
+_LISTED = {name: one for group in GROUPS.values() for name, one in group.items()}
+
+
+class CommandLine(click.Group):
+    """Imports commands on use, and turns tokbench's errors into one message and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(_LISTED)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of that name."""
+        return _LISTED[cmd_name].load() if cmd_name in _LISTED else None
+
+    def load_all(self) -> dict[str, click.Command]:
+        """Import every command."""
+        return {name: one.load() for name, one in _LISTED.items()}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands group by group, each with its first sentence."""
-        width = max(len(name) for name in self.commands)
+        width = max(map(len, _LISTED))
         for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [(f"{c.name or '':{width}}", c.get_short_help_str(100)) for c in commands]
-                )
+                formatter.write_dl([(f"{name:{width}}", c.help) for name, c in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         from tokbench.bench.console import make_safe, message
@@ -84,7 +157,7 @@ def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackT
     raise SystemExit(3)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench", prog_name="tokbench")
 def main() -> None:
     """Measure tokenizers: size, what each language pays, fidelity and speed.
@@ -93,16 +166,3 @@ def main() -> None:
     nothing else; 2 wrong usage or config; 3 some cells failed, an input is missing or damaged, or
     tokbench itself failed.
     """
-
-
-GROUPS = {
-    "Measure": (run, plan, validate),
-    "Look": (report, inspect, which),
-    "Gate": (compare, baseline, speed, conform, import_benchmark),
-    "Train": (train,),
-    "Manage": (list_, schema, pin, doctor, anchors, completion),
-}
-"""The commands as `tokbench --help` shows them."""
-
-for command in (command for commands in GROUPS.values() for command in commands):
-    main.add_command(command)

@@ -135,7 +135,7 @@ class Conformance(TokenizerSuite):
             yield from witnesses(comparison, place.found, "conformance", place.key)
         yield ledger.verdict(pair)
 
-    def _places(self, comparison: LoadedPair, examination: Examination) -> Iterator[Place]:
+    def _places(self, comparison: LoadedPair, examination: Examination) -> Iterator[ComparedTexts]:
         yield from _corpora(comparison, examination)
         texts = adversarial(
             examination.seed,
@@ -148,7 +148,7 @@ class Conformance(TokenizerSuite):
             found = Differences()
             asked = [one.text for one in some]
             found.look_at(comparison, asked, [f"adversarial:{category}"] * len(asked))
-            yield Place(found=found, n=len(asked), category=category)
+            yield ComparedTexts(found=found, n=len(asked), category=category)
 
 
 def _check(key: str, engine: Engine, examination: Examination) -> None:
@@ -164,7 +164,7 @@ def _check(key: str, engine: Engine, examination: Examination) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ComparedTexts:
     """A language of a corpus or a category of strings: texts asked, and what differed."""
 
     found: Differences
@@ -198,7 +198,7 @@ class Place:
         )
 
 
-def _corpora(comparison: LoadedPair, examination: Examination) -> Iterator[Place]:
+def _corpora(comparison: LoadedPair, examination: Examination) -> Iterator[ComparedTexts]:
     pair, cells = comparison.pair, examination.tallies.cells
     for other in examination.tallies.counted():
         if other.key.tokenizer != pair.second:
@@ -210,10 +210,12 @@ def _corpora(comparison: LoadedPair, examination: Examination) -> Iterator[Place
         else:
             reason = mine.detail if mine else None
             reason = reason or "the engine's part of the run could not be counted"
-            yield Place(found=Differences(), n=other.tally.n, key=key, gone=reason)
+            yield ComparedTexts(found=Differences(), n=other.tally.n, key=key, gone=reason)
 
 
-def _cell(comparison: LoadedPair, examination: Examination, mine: Cell, other: Cell) -> Place:
+def _cell(
+    comparison: LoadedPair, examination: Examination, mine: Cell, other: Cell
+) -> ComparedTexts:
     """Ask again about rows whose hashes differ, and about those that only the engine failed on."""
     rows, n = suspects(mine, other, comparison.pair)
     failed = np.intersect1d(np.array(mine.tally.failed_rows, np.int64), other.tally.rows)
@@ -222,7 +224,7 @@ def _cell(comparison: LoadedPair, examination: Examination, mine: Cell, other: C
     wanted = np.concatenate([rows, failed])
     for some, texts in examination.documents(mine.key.corpus, mine.key.language, wanted):
         found.look_at(comparison, texts, [ids[row] for row in some.tolist()])
-    return Place(found=found, n=n + len(failed), key=mine.key)
+    return ComparedTexts(found=found, n=n + len(failed), key=mine.key)
 
 
 @dataclass(kw_only=True)
@@ -236,7 +238,7 @@ class EngineLedger:
     gone: int = 0
     refused: int = 0
 
-    def add(self, place: Place) -> None:
+    def add(self, place: ComparedTexts) -> None:
         """Take a place in."""
         self.documents += place.n if place.key else 0
         self.strings += 0 if place.key else place.n

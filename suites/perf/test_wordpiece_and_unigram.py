@@ -145,11 +145,11 @@ def test_unigram_encoding(name: str, kind: str, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["english", "chinese"])
 def test_unigram_training(kind: str, tmp_path: Path, benchmark: Any) -> None:
-    from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SentencePieceUnigram
+    from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SpmUnigram
 
     documents = list(texts(kind))
     mine = UnigramTrainer(vocab_size=8000)
-    library = SentencePieceUnigram(
+    library = SpmUnigram(
         vocab_size=8000,
         byte_fallback=True,
         normalization="identity",

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import click
 import pytest
 from click.testing import CliRunner
 
 from tokbench.bench.cli import GROUPS, main
 
+COMMANDS = main.load_all()  # type: ignore[attr-defined]
 
-def test_every_command_is_in_one_group() -> None:
-    grouped = [command.name for commands in GROUPS.values() for command in commands]
-    assert sorted(grouped) == sorted(main.commands)
-    assert len(grouped) == len(set(grouped))
+
+def test_every_command_is_in_one_group_with_its_own_first_sentence() -> None:
+    listed = {name: one.help for group in GROUPS.values() for name, one in group.items()}
+    assert len(listed) == sum(map(len, GROUPS.values()))
+    assert listed == {name: one.get_short_help_str(100) for name, one in COMMANDS.items()}
+    assert all(name == one.name for name, one in COMMANDS.items())
+
+
+def test_every_command_that_is_written_is_listed() -> None:
+    modules = {one.callback.__module__ for one in COMMANDS.values()}
+    found = [vars(sys.modules[module]).values() for module in modules]
+    written = {id(one) for values in found for one in values if isinstance(one, click.Command)}
+    within = {id(c) for one in COMMANDS.values() for c in getattr(one, "commands", {}).values()}
+    assert written - within == {id(one) for one in COMMANDS.values()}
+
+
+def test_help_imports_no_command() -> None:
+    code = "import sys; from tokbench.bench.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = {name for name in done.stdout.split() if name.startswith("tokbench.")}
+    assert ours <= {
+        "tokbench.bench",
+        "tokbench.bench.cli",
+        "tokbench.bench.console",
+        "tokbench.bench.markup",
+        "tokbench.bench.progress",
+    }
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    done = CliRunner().invoke(main, ["rum"])
+    assert done.exit_code == 2
+    assert "No such command 'rum'" in done.output
 
 
 def test_first_sentences_are_whole_at_80_columns() -> None:
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
     lines = shown.partition("\nMeasure:\n")[2].splitlines()
     entries = [line for line in lines if line.startswith("  ")]
-    assert len(entries) == len(main.commands)
+    assert len(entries) == len(COMMANDS)
     assert not [line for line in entries if not line.endswith((".", "?"))]
 
 

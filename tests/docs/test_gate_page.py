@@ -37,7 +37,7 @@ def test_every_command_on_the_page_exists_with_its_options() -> None:
         r"^.*?\btokbench ((?:run|compare|baseline|report) .*)$", text_of(PAGE), re.M
     ):
         words = re.split(r"[`#|]", line)[0].split()
-        command: click.Command = main.commands[words[0]]
+        command: click.Command = main.load_all()[words[0]]
         if isinstance(command, click.Group):
             command = command.commands[words[1]]
         known = {name for parameter in command.params for name in parameter.opts}

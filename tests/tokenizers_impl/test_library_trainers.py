@@ -20,16 +20,16 @@ from tokbench.tokenizers_impl.adapters.huggingface_trainer import (
     TokenizersWordPiece,
 )
 from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import (
-    SentencePieceBPE,
-    SentencePieceUnigram,
+    SpmBPE,
+    SpmUnigram,
 )
 
 ALL: list[type[TrainerPlugin]] = [
     TokenizersBPE,
     TokenizersWordPiece,
     TokenizersUnigram,
-    SentencePieceBPE,
-    SentencePieceUnigram,
+    SpmBPE,
+    SpmUnigram,
 ]
 WORDS = [
     "the",
@@ -101,7 +101,7 @@ def test_a_corpus_that_cannot_fill_the_vocabulary_gives_a_smaller_one_and_says_s
     assert f"8000 was asked for and {model.vocab_size_reached} reached" in model.notes[0]
 
 
-@pytest.mark.parametrize("kind", [SentencePieceBPE, SentencePieceUnigram, TokenizersUnigram])
+@pytest.mark.parametrize("kind", [SpmBPE, SpmUnigram, TokenizersUnigram])
 def test_a_vocabulary_smaller_than_the_characters_is_refused_with_the_size_needed(
     kind: type[TrainerPlugin], tmp_path: Path
 ) -> None:
@@ -115,7 +115,7 @@ def test_bpe_keeps_all_bytes_even_when_fewer_entries_were_asked_for(tmp_path: Pa
     assert "the alphabet alone is larger" in model.notes[0]
 
 
-@pytest.mark.parametrize("kind", [SentencePieceBPE, SentencePieceUnigram])
+@pytest.mark.parametrize("kind", [SpmBPE, SpmUnigram])
 def test_lines_that_sentencepiece_skips_are_counted(
     kind: type[TrainerPlugin], tmp_path: Path
 ) -> None:
@@ -127,7 +127,7 @@ def test_lines_that_sentencepiece_skips_are_counted(
     assert "U+2585" in " ".join(model.notes)
 
 
-@pytest.mark.parametrize("kind", [SentencePieceBPE, SentencePieceUnigram])
+@pytest.mark.parametrize("kind", [SpmBPE, SpmUnigram])
 def test_a_corpus_of_long_lines_only_is_refused_in_words(
     kind: type[TrainerPlugin], tmp_path: Path
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_corpus_of_long_lines_only_is_refused_in_words(
 
 def test_special_tokens_take_the_first_ids_in_their_order(tmp_path: Path) -> None:
     specials = ("<pad>", "</s>", "<unk>", "<mask>")
-    model = trainer(SentencePieceBPE, special_tokens=specials).train(corpus(), tmp_path)
+    model = trainer(SpmBPE, special_tokens=specials).train(corpus(), tmp_path)
     loaded = sentencepiece.SentencePieceProcessor(
         model_file=str(tmp_path / model.tokenizer["file"])
     )
@@ -147,7 +147,7 @@ def test_special_tokens_take_the_first_ids_in_their_order(tmp_path: Path) -> Non
 
 
 def test_without_an_unknown_token_training_is_refused(tmp_path: Path) -> None:
-    for kind in (TokenizersWordPiece, TokenizersUnigram, SentencePieceUnigram):
+    for kind in (TokenizersWordPiece, TokenizersUnigram, SpmUnigram):
         with pytest.raises(TrainingError, match="special_tokens must name"):
             trainer(kind, special_tokens=("<mask>",)).train(corpus(), tmp_path)
 
@@ -167,7 +167,7 @@ from pathlib import Path
 from tests_corpus import corpus
 from tokbench.tokenizers_impl.adapters import huggingface_trainer, sentencepiece_trainer
 for module in (huggingface_trainer, sentencepiece_trainer):
-    for name in ("TokenizersBPE", "TokenizersWordPiece", "SentencePieceBPE", "SentencePieceUnigram"):
+    for name in ("TokenizersBPE", "TokenizersWordPiece", "SpmBPE", "SpmUnigram"):
         if kind := getattr(module, name, None):
             with tempfile.TemporaryDirectory() as folder:
                 options = {"limit_alphabet": 20} if name == "TokenizersWordPiece" else {}

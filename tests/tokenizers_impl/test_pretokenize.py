@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tokbench.bench.errors import ConfigError, TokenizerError
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, from_pattern, pre_tokenization
-from tokbench.tokenizers_impl.pretokenize_fast import ARRAY_RULES, Cutter, Joined
+from tokbench.tokenizers_impl.pretokenize_fast import ARRAY_RULES, Cutter, JoinedTexts
 
 NAMES = list(PRE_TOKENIZATIONS)
 
@@ -68,7 +68,7 @@ def test_each_rule_cuts_its_own_way(name: str, pieces: list[str]) -> None:
 
 
 def cut(pattern: str, texts: list[str]) -> list[list[str]]:
-    joined = Joined.of(texts)
+    joined = JoinedTexts.of(texts)
     starts = Cutter(from_pattern(pattern)).starts(joined).tolist()
     separators = set(joined.separators.tolist())
     result: list[list[str]] = []

@@ -86,13 +86,13 @@ class SentencePieceTraining(TrainerPlugin):
         )
 
 
-class SentencePieceBPE(SentencePieceTraining):
+class SpmBPE(SentencePieceTraining):
     """BPE over raw sentences, trained by `sentencepiece`."""
 
     model_type: ClassVar[str] = "bpe"
 
 
-class SentencePieceUnigram(SentencePieceTraining):
+class SpmUnigram(SentencePieceTraining):
     """Unigram over raw sentences, trained by `sentencepiece` on one thread."""
 
     model_type: ClassVar[str] = "unigram"

@@ -31,7 +31,7 @@ from tokbench.tokenizers_impl.byte_bpe.pieces import (
 )
 from tokbench.tokenizers_impl.byte_bpe.seams import PartMerger
 from tokbench.tokenizers_impl.hash_table import Places
-from tokbench.tokenizers_impl.pretokenize_fast import Cutter, Joined
+from tokbench.tokenizers_impl.pretokenize_fast import Cutter, JoinedTexts
 
 _FEW_CHARACTERS = 4096
 """Batches of fewer characters are encoded piece by piece."""
@@ -119,7 +119,7 @@ class FastEncoder:
         return table
 
     def _look_up(self, texts: Sequence[str]) -> _Chunk:
-        joined = Joined.of(texts)
+        joined = JoinedTexts.of(texts)
         try:
             data = joined.text.encode()
         except UnicodeEncodeError as exc:
