@@ -251,7 +251,7 @@ def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
 
     yield "### Fertility"
     yield (
-        "Mean tokens that overlap a word (UAX #29). It does not compare languages, since what a "
+        "Mean tokens that overlap a word (UAX 29). It does not compare languages, since what a "
         "word is differs; a dash stands where words are not defined."
     )
     yield by_language(view, corpus, names, value_of("fertility"))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         HasPreTokens,
         HasSingleCall,
         HasSpecialTokens,
+        HasSpelling,
         HasThreads,
         Ids,
         Measurement,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         Vocabulary,
     )
     from tokbench.bench.plugins import (
+        FinderPlugin,
         LoadContext,
         MergeEvent,
         MergeTrainer,
@@ -78,8 +80,8 @@ _HOMES = {
     "errors": "InputError Refusal TokenizerError TrainingError",
     "markup": "escape markdown_table",
     "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
-    " HasSpecialTokens HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
-    "plugins": "LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
+    " HasSpecialTokens HasSpelling HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
+    "plugins": "FinderPlugin LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
     " TokenizerPlugin Trace TrainedModel TrainerPlugin",
     "reasons": "Reason",
     "results.report": "HistoryPlugin ReportPlugin",
@@ -107,6 +109,7 @@ __all__ = [
     "CorpusFacts",
     "CountsSuite",
     "Examination",
+    "FinderPlugin",
     "Finding",
     "Fingerprint",
     "Grid",
@@ -115,6 +118,7 @@ __all__ = [
     "HasPreTokens",
     "HasSingleCall",
     "HasSpecialTokens",
+    "HasSpelling",
     "HasThreads",
     "HistoryPlugin",
     "Ids",

@@ -31,7 +31,7 @@ MENTION = re.compile(
     re.IGNORECASE,
 )
 REGIONS = tuple("AE AF AG AI AL AM AO AR AS AT AU AW AZ BA BB BD BE BF BG BH BI BJ".split())  # noqa: SIM905
-OURS = {"<details>", "</details>", "<summary>", "</summary>"}
+OURS = {"<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"}
 
 
 @pytest.fixture(scope="module")
