@@ -84,7 +84,7 @@ class BenchmarkInfo(_Shape):
     batch_size: Count | None
     threads: Count
     text: str
-    length: str
+    length: str | None
 
 
 class BenchmarkStats(_Shape):
