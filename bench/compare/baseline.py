@@ -33,7 +33,8 @@ from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.files import parse_json, write_whole
 from tokbench.bench.markup import strict_json
 from tokbench.bench.model import Place
-from tokbench.bench.results.run_folder import SCHEMA_VERSION, Results
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.results.schemas import SCHEMA_VERSION
 
 SUFFIX = ".baseline.json"
 

@@ -30,7 +30,7 @@ from tokbench.bench.compare.verdicts import (
 )
 from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.model import Place
-from tokbench.bench.results.run_folder import REDEFINED
+from tokbench.bench.results.schemas import REDEFINED
 
 if TYPE_CHECKING:
     from tokbench.bench.compare.explanation import Explanation

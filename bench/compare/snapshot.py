@@ -21,7 +21,8 @@ from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.model import Direction, Place, Status
 from tokbench.bench.results.params import Row, telling_params
-from tokbench.bench.results.run_folder import SCHEMA_VERSION, Results
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.results.schemas import SCHEMA_VERSION
 
 IDENTITY_METRICS: Mapping[str, tuple[str, Direction]] = {
     "fingerprint": ("hash", "none"),

@@ -75,7 +75,7 @@ class ConfigFile:
 
         Raises `ConfigError` at a key that is not text, and where a value contains itself.
         """
-        _Checker(self).size(self.document, ())
+        _NodeChecker(self).size(self.document, ())
         plain: dict[str, Any] = _plain(self.document)
         return plain
 
@@ -428,7 +428,7 @@ def _plain(node: Any) -> Any:
     return node
 
 
-class _Checker:
+class _NodeChecker:
     """Looks at every container once, whatever aliases point to it."""
 
     def __init__(self, file: ConfigFile) -> None:

@@ -112,7 +112,7 @@ class Tally(Protocol):
         """Documents of one round-trip class."""
 
 
-class _Columns(Protocol):
+class _TallyColumns(Protocol):
     @property
     def documents(self) -> Mapping[str, IntArray]:
         """The columns."""
@@ -129,13 +129,13 @@ class Sums:
     def _totals(self) -> dict[str, int]:
         return {}
 
-    def total(self: _Columns, column: str) -> int:
+    def total(self: _TallyColumns, column: str) -> int:
         """Sum of one column over all documents."""
         if column not in self._totals:
             self._totals[column] = int(self.documents[column].sum())
         return self._totals[column]
 
-    def round_trip_count(self: _Columns, kind: int) -> int:
+    def round_trip_count(self: _TallyColumns, kind: int) -> int:
         """Documents of one round-trip class."""
         return int((self.documents["round_trip"] == kind).sum())
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import ROUND_TRIP, WORD_COLUMNS, Cell, CorpusFacts, Tally
-from tokbench.bench.results.run_folder import COUNTS, DOCUMENTS
+from tokbench.bench.results.schemas import COUNTS, DOCUMENTS
 
 GROUP_ROWS = 65_536
 """Rows that one table has at least, unless it is the last."""

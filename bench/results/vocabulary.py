@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tokbench.bench.count.tally import Tally
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.model import Tokenizer, Vocabulary
-from tokbench.bench.results.run_folder import VOCABULARY, write_parquet
+from tokbench.bench.results.schemas import VOCABULARY, write_parquet
 
 LIMIT = 1 << 19
 """Largest `n_ids` whose entries are all kept."""

@@ -43,7 +43,7 @@ def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
 def _rows_of(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     if not findings:  # most cells have none, and the module of results costs a worker time
         return []
-    from tokbench.bench.results.run_folder import finding_rows
+    from tokbench.bench.results.schemas import finding_rows
 
     return finding_rows(findings)
 

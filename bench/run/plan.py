@@ -10,7 +10,7 @@ from tokbench.bench.config.schema import Config
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.environment import library_versions
 from tokbench.bench.markup import table
-from tokbench.bench.results.run_folder import SCHEMA_VERSION
+from tokbench.bench.results.schemas import SCHEMA_VERSION
 
 
 @dataclass(frozen=True, kw_only=True)

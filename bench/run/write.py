@@ -20,7 +20,7 @@ from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.privacy import stored, stored_setting
 from tokbench.bench.results.digest import digest_of
 from tokbench.bench.results.documents import documents_tables
-from tokbench.bench.results.run_folder import (
+from tokbench.bench.results.schemas import (
     FINDINGS,
     SCHEMA_VERSION,
     TIMINGS,
@@ -97,9 +97,6 @@ def _documents(tallies: Tallies) -> dict[str, Iterable[pa.Table]]:
 def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
     """Return what `run.json` holds: no clock, no host, paths only as the user wrote them."""
     config, tallies = record.config, record.tallies
-    corpora: dict[str, dict[str, Any]] = {}
-    for (corpus, language), part in record.slices.items():
-        corpora.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
     return {
         "schema_version": SCHEMA_VERSION,
         "name": config.run.name,
@@ -113,17 +110,9 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
         },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
         "versions": library_versions(),
-        "metrics": {
-            spec.name: {
-                "unit": spec.unit,
-                "direction": spec.direction,
-                "definition": spec.definition,
-            }
-            for suite in config.suites.values()
-            for spec in suite.metrics
-        },
+        "metrics": _metrics(config),
         "tokenizers": {key: asdict(facts) for key, facts in tallies.tokenizers.items()},
-        "corpora": stored(corpora, config.folder),
+        "corpora": stored(_corpora(record), config.folder),
         "cells": [
             {
                 **cell.key._asdict(),
@@ -135,4 +124,23 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
             for cell in tallies.cells.values()
         ],
         "digest": digest,
+    }
+
+
+def _corpora(record: RunRecord) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for (corpus, language), part in record.slices.items():
+        found.setdefault(corpus, {})[language] = json.loads(part.meta.to_json())
+    return found
+
+
+def _metrics(config: Config) -> dict[str, dict[str, str]]:
+    return {
+        spec.name: {
+            "unit": spec.unit,
+            "direction": spec.direction,
+            "definition": spec.definition,
+        }
+        for suite in config.suites.values()
+        for spec in suite.metrics
     }

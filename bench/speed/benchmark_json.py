@@ -17,14 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json, read_bounded
-from tokbench.bench.results.run_folder import (
-    MEASUREMENTS,
-    TIMINGS,
-    Results,
-    load_results,
-    table_of,
-    write_parquet,
-)
+from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.results.schemas import MEASUREMENTS, TIMINGS, table_of, write_parquet
 from tokbench.bench.timing.contest import Sample
 
 SOURCE = "pytest-benchmark"
@@ -60,14 +54,14 @@ def _was_imported(row: Mapping[str, Any]) -> bool:
     return bool(json.loads(row["params"]).get("source") == SOURCE)
 
 
-class _Shape(BaseModel):
+class _BenchmarkShape(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class BenchmarkInfo(_Shape):
+class BenchmarkInfo(_BenchmarkShape):
     """What a test of tokbench says of itself."""
 
     tokenizer: str
@@ -87,13 +81,13 @@ class BenchmarkInfo(_Shape):
     length: str | None
 
 
-class BenchmarkStats(_Shape):
+class BenchmarkStats(_BenchmarkShape):
     """Its raw times in seconds; left out without --benchmark-save-data."""
 
     data: list[Annotated[float, Field(ge=0)]] = Field(default_factory=list)
 
 
-class BenchmarkShape(_Shape):
+class BenchmarkShape(_BenchmarkShape):
     """One test."""
 
     name: str

@@ -10,7 +10,7 @@ from typing import Any
 
 from tokbench.bench.files import write_json, write_whole
 from tokbench.bench.markup import escape, markdown_table, table
-from tokbench.bench.results.run_folder import write_parquet
+from tokbench.bench.results.schemas import write_parquet
 from tokbench.bench.speed.comparison import SpeedComparison
 from tokbench.bench.speed.verdict import SpeedVerdict
 from tokbench.bench.timing.ratios import Ratio

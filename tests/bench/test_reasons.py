@@ -16,7 +16,8 @@ from tokbench.bench.commands.pin import Repository, ask_hub
 from tokbench.bench.errors import HubUnreachable
 from tokbench.bench.reasons import REASONS, Reason
 from tokbench.bench.results.digest import digest_of
-from tokbench.bench.results.run_folder import MEASUREMENTS, Results, load_results
+from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.results.schemas import MEASUREMENTS
 from tokbench.bench.run.runner import RunOutcome
 
 

@@ -19,14 +19,8 @@ from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import write_json, write_whole
 from tokbench.bench.model import Finding
 from tokbench.bench.results.digest import digest_of
-from tokbench.bench.results.run_folder import (
-    DOCUMENTS,
-    FINDINGS,
-    MEASUREMENTS,
-    cell_path,
-    load_results,
-    table_of,
-)
+from tokbench.bench.results.run_folder import cell_path, load_results
+from tokbench.bench.results.schemas import DOCUMENTS, FINDINGS, MEASUREMENTS, table_of
 from tokbench.bench.run.cell_files import read_cell, write_cell
 from tokbench.bench.run.runner import RunOutcome
 

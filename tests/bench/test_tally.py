@@ -15,7 +15,7 @@ from tokbench.bench.corpus.slices import Slice, SliceBatch
 from tokbench.bench.count.encode import Counter
 from tokbench.bench.count.tally import COLUMNS, Tally, empty_tally, merge
 from tokbench.bench.environment import Stopwatch
-from tokbench.bench.results.run_folder import finding_rows
+from tokbench.bench.results.schemas import finding_rows
 
 TEXTS = [
     "the cat sat",

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pages import blocks, names_in, sections, table, text_of
-from tokbench.bench.results.run_folder import (
+from tokbench.bench.results.schemas import (
     DOCUMENTS,
     FINDINGS,
     MEASUREMENTS,

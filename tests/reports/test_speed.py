@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tokbench.bench.results.run_folder import MEASUREMENTS, load_results, table_of, write_parquet
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.results.schemas import MEASUREMENTS, table_of, write_parquet
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.markdown import Markdown
 

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokbench.bench.cli import main
-from tokbench.bench.results.run_folder import MEASUREMENTS, Results, table_of, write_parquet
+from tokbench.bench.results.run_folder import Results
+from tokbench.bench.results.schemas import MEASUREMENTS, table_of, write_parquet
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")

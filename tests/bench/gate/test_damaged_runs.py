@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 
 from tokbench.bench.cli import main
 from tokbench.bench.errors import ResultsError
-from tokbench.bench.results.run_folder import Results, load_results, write_parquet
+from tokbench.bench.results.run_folder import Results, load_results
+from tokbench.bench.results.schemas import write_parquet
 
 MeasureBpe = Callable[..., Results]
 
