@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tokbench.bench.errors import TokenizerError
+from tokbench.tokenizers_impl.files import json_of, read_file, text_of
 
 
 def read_text(path: Path) -> str:
     """Return a UTF-8 file's text; raise `TokenizerError` when it is missing or something else."""
-    try:
-        # not read_text(): it would turn "\r" inside an entry into a line end
-        return path.read_bytes().decode()
-    except OSError as exc:
-        raise TokenizerError(f"{path} cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise TokenizerError(f"{path} is not UTF-8 text (byte {exc.start})") from exc
+    return text_of(read_file(path, path.name), path.name)
 
 
 def parse(text: str, path: Path, expected: str) -> dict[str, Any]:
@@ -28,18 +22,13 @@ def parse(text: str, path: Path, expected: str) -> dict[str, Any]:
         ...
     tokbench.bench.errors.TokenizerError: m.json has format 'tokbench.unigram.1', not 'tokbench.wordpiece.1'
     """
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as exc:
-        raise TokenizerError(
-            f"{path.name}:{exc.lineno}:{exc.colno} is not JSON: {exc.msg}"
-        ) from exc
-    found = content.get("format") if isinstance(content, dict) else None
+    content = json_of(text, path.name)
+    found = content.get("format")
     if found != expected:
         hint = ", it is a tokenizer.json for type huggingface" if _is_huggingface(content) else ""
         raise TokenizerError(f"{path.name} has format {found!r}, not {expected!r}{hint}")
-    return dict(content)
+    return content
 
 
-def _is_huggingface(content: object) -> bool:
-    return isinstance(content, dict) and "model" in content and "added_tokens" in content
+def _is_huggingface(content: dict[str, Any]) -> bool:
+    return "model" in content and "added_tokens" in content

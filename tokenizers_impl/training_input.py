@@ -7,7 +7,11 @@ which. `TrainingTexts` refuses all three with the index of the document.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from tokbench.bench.errors import TrainingError
 
@@ -92,6 +96,36 @@ def size_note(requested: int, reached: int) -> tuple[str, ...]:
     return (f"vocabulary size {requested} was asked for and {reached} reached: {reason}",)
 
 
+def checked_special_tokens(tokens: Iterable[str]) -> None:
+    """Raise `ValueError` for special tokens that would do harm: empty, twice, an ordinary word.
+
+    >>> checked_special_tokens(["<s>", "[MASK]"])
+    >>> checked_special_tokens(["<s>", "the"])
+    Traceback (most recent call last):
+        ...
+    ValueError: special token 'the' is an ordinary word, which text is full of: write '<the>'
+    """
+    for token, times in Counter(list(tokens)).items():
+        if not token.strip():
+            raise ValueError(f"special token {token!r} is empty: leave it out")
+        if times > 1:
+            raise ValueError(f"special token {token!r} is listed twice: remove one of them")
+        if token.strip().isalnum():
+            raise ValueError(
+                f"special token {token!r} is an ordinary word, which text is full of: write "
+                f"'<{token.strip()}>'"
+            )
+
+
+def _checked(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    checked_special_tokens(tokens)
+    return tokens
+
+
+SpecialTokens = Annotated[tuple[str, ...], AfterValidator(_checked)]
+"""The option `special_tokens` of a trainer, in the order of their ids."""
+
+
 def require_special_token(token: str, special_tokens: Iterable[str], what: str) -> None:
     """Refuse a list of special tokens without the one an algorithm cannot do without."""
     known = list(special_tokens)
@@ -99,5 +133,3 @@ def require_special_token(token: str, special_tokens: Iterable[str], what: str) 
         raise TrainingError(
             f"special_tokens must name {token!r}, {what}; it has: {', '.join(known) or 'none'}"
         )
-    if len(set(known)) < len(known):
-        raise TrainingError(f"special_tokens names a token twice: {', '.join(known)}")

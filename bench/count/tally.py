@@ -247,6 +247,10 @@ class TokenizerFacts:
     special_ids: tuple[int, ...]
     byte_exact: bool
     notes: tuple[str, ...] = ()
+    matched_special: int = 0
+    """Special tokens that a text which spells them gets; the others are ordinary text."""
+    encode_call: str = ""
+    """The call that encodes and is timed, such as ``tokenizers.Tokenizer.encode_batch_fast``."""
     trained: Mapping[str, Any] | None = None
     """Facts of its training, for a tokenizer that this run trained."""
 

@@ -59,6 +59,10 @@ class TokenizerEntry(_RunPart):
     n_ids: Count
     n_special: Count
     notes: list[str]
+    matched_special: int = 0
+    """Special tokens that a text which spells them gets; the others are ordinary text."""
+    encode_call: str = ""
+    """The call that encodes and is timed, such as ``tokenizers.Tokenizer.encode_batch_fast``."""
     trained: Mapping[str, Any] | None = None
 
 

@@ -324,6 +324,8 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
         special_ids=tuple(sorted(vocabulary.special_ids)),
         byte_exact=tokenizer.byte_exact,
         notes=tuple(tokenizer.notes),
+        matched_special=len(getattr(tokenizer, "matched_special", ())),
+        encode_call=getattr(tokenizer, "encode_call", f"{type(tokenizer).__name__}.encode_batch"),
     )
 
 

@@ -111,13 +111,16 @@ def _spellings(view: View) -> Iterator[str]:
         for name in view.tokenizers:
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
+                matched = view.run["tokenizers"].get(name, {}).get("matched_special", 0)
+                read = (
+                    f"{plural(matched, 'special token')} of this tokenizer match in a text"
+                    if matched
+                    else "it was read as ordinary text"
+                )
                 documents = (
                     f"{plural(round(n), 'document')} {word_for(round(n), 'spells', 'spell')}"
                 )
-                yield (
-                    f"{escape(name)} on {escape(corpus)}: {documents} a special token; it was read "
-                    "as ordinary text"
-                )
+                yield (f"{escape(name)} on {escape(corpus)}: {documents} a special token; {read}")
 
 
 def _command(run: Mapping[str, Any]) -> str:
@@ -150,7 +153,7 @@ def reproduce_section(view: View) -> Iterator[str]:
             count(facts["n_entries"]),
             count(facts["n_ids"]),
             count(facts["n_special"]),
-            escape("; ".join([*_training(facts), *facts["notes"]])) or "–",
+            escape("; ".join([*_training(facts), *_call(facts), *facts["notes"]])) or "–",
         ]
         for name, facts in ((name, run["tokenizers"][name]) for name in view.tokenizers)
     ]
@@ -171,6 +174,11 @@ def reproduce_section(view: View) -> Iterator[str]:
     )
 
 
+def _call(facts: Mapping[str, Any]) -> Iterator[str]:
+    if call := facts.get("encode_call"):
+        yield f"encoded and timed by {call}"
+
+
 def _training(facts: Mapping[str, Any]) -> Iterator[str]:
     trained = facts["trained"]
     if trained:
@@ -179,6 +187,8 @@ def _training(facts: Mapping[str, Any]) -> Iterator[str]:
             f"{trained['bytes']:,} bytes; {trained['vocab_size_reached']:,} of "
             f"{trained['vocab_size_requested']:,} entries reached"
         )
+        if how := trained.get("facts", {}).get("how"):
+            yield how
         yield from trained["notes"]
 
 

@@ -21,6 +21,7 @@ from tokbench.tokenizers_impl.byte_bpe.model import (
     minbpe_example,
     replay_merges,
 )
+from tokbench.tokenizers_impl.byte_bpe.rank_files import ranks_of, write_rank_file
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE, ByteBPETokenizer
 from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization
@@ -154,7 +155,7 @@ def test_each_format_loads_back_to_equal_ids(
     from tiktoken.load import load_tiktoken_bpe
 
     model = trained(name, special=special)
-    formats.write_rank_file(model, tmp_path / "m.tiktoken")
+    write_rank_file(model, tmp_path / "m.tiktoken")
     formats.write_tokenizer_json(model, tmp_path / "tokenizer.json")
     formats.write_own_json(model, tmp_path / "model.json")
     arguments = json.loads((tmp_path / "m.tiktoken.json").read_text())
@@ -205,7 +206,7 @@ def test_an_id_order_that_ranks_cannot_hold_is_refused() -> None:
         pre_tokenization=pre_tokenization("none"),
     )
     with pytest.raises(TokenizerError, match="not in the order of its merges"):
-        formats.ranks_of(model)
+        ranks_of(model)
 
 
 def test_merges_may_be_written_as_one_string() -> None:

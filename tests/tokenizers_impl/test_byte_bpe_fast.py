@@ -11,9 +11,9 @@ from tokbench.bench.errors import TokenizerError
 from tokbench.tokenizers_impl import hash_table
 from tokbench.tokenizers_impl.byte_bpe import fast
 from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
-from tokbench.tokenizers_impl.byte_bpe.formats import model_from_ranks, ranks_of
 from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode, replay_merges
+from tokbench.tokenizers_impl.byte_bpe.rank_files import model_from_ranks, ranks_of
 from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces
 from tokbench.tokenizers_impl.hash_table import Bools, Words
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, pre_tokenization

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from tokbench.tokenizers_impl.byte_bpe import fast
 from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
-from tokbench.tokenizers_impl.byte_bpe.formats import load_model, model_from_ranks
+from tokbench.tokenizers_impl.byte_bpe.formats import load_model
 from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges, textbook_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, encode
+from tokbench.tokenizers_impl.byte_bpe.rank_files import model_from_ranks
 from tokbench.tokenizers_impl.byte_bpe.trainer import build_model, count_pieces, first_merges
 from tokbench.tokenizers_impl.pretokenize import from_pattern, pre_tokenization
 

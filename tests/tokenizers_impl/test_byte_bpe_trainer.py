@@ -164,7 +164,7 @@ def test_three_digit_rules_encode_a_number_in_three_ways(tmp_path: Path) -> None
 def test_special_tokens_by_name_and_id(tmp_path: Path) -> None:
     listed = ByteBPETrainer(vocab_size=300, special_tokens=["<pad>", "<eos>", "<unk>"])
     assert listed.special_tokens == {"<pad>": 0, "<eos>": 1, "<unk>": 2}
-    chosen = ByteBPETrainer(vocab_size=261, special_tokens={"<end>": 260})
+    chosen = ByteBPETrainer(vocab_size=261, special_tokens={"<end>": 260})  # an id is not a count
     chosen.train(LINES, tmp_path)
     model = json.loads((tmp_path / "model.json").read_text())
     assert model["byte_ids"][:2] == [0, 1]

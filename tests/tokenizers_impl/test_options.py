@@ -52,9 +52,9 @@ def test_options_that_do_not_fit_are_refused(
     [
         (b"{}", HuggingFace(file="f"), "not a tokenizer.json.*tekken"),
         (b'{"model": {"vocab": {}}}', HuggingFace(file="f"), "cannot load it"),
-        (b"\xff\xfe", HuggingFace(file="f"), "type sentencepiece"),
+        (b"\x80\xfe", HuggingFace(file="f"), "type sentencepiece"),
         (SINGLES, SentencePiece(file="f"), "type tiktoken"),
-        (b"", SentencePiece(file="f"), "not a SentencePiece model"),
+        (b"\x80", SentencePiece(file="f"), "not a SentencePiece model"),
         (b"{}", Tekken(file="f"), "type huggingface"),
         (b"a b c\n", Tiktoken(file="f", pattern="."), r"f:1: expected a base64 token"),
         (SINGLES[:-9], Tiktoken(file="f", pattern="."), r"no rank for 1 of .*0xFF"),

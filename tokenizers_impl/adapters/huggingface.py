@@ -7,18 +7,23 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.bench.errors import TokenizerError
+from tokbench.bench.errors import TokenizerError, is_library_failure
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.adapters import samples, tokenizer_json
-from tokbench.tokenizers_impl.adapters.files import read_file
+from tokbench.tokenizers_impl.adapters import loaded, samples, tokenizer_json
 from tokbench.tokenizers_impl.convert import as_list
+from tokbench.tokenizers_impl.files import json_of, read_file, text_of, well_formed
+from tokbench.tokenizers_impl.wordpiece.files import read_vocab_txt
 
 _CASING = ("lowercase", "strip_accents", "handle_chinese_chars", "clean_text")
+CLEAN_UP = (
+    "its decoder removes the space before . , ? ! and in contractions (clean-up), so a text that "
+    "has one does not come back"
+)
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -81,9 +86,9 @@ class HuggingFace(TokenizerPlugin):
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
         """Name the library and write the tokenizer.json, with all that `load` switches off off."""
-        loaded = self.load(context)
+        tokenizer = self.load(context)
         file = folder / "tokenizer.json"
-        file.write_text(loaded.library.to_str(), encoding="utf-8")
+        file.write_text(tokenizer.library.to_str(), encoding="utf-8")
         return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
 
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
@@ -108,19 +113,19 @@ class HuggingFace(TokenizerPlugin):
         return _text(read_file(context.resolve(self.file), self.file), self.file), self.file
 
 
+_OTHERS = (
+    "; this type reads tokenizer.json, its .gz and vocab.txt; a SentencePiece .model is of type "
+    "sentencepiece"
+)
+
+
 def _text(content: bytes, source: str) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as exc:
-        raise TokenizerError(
-            f"{source} is not UTF-8 text ({exc}); this type reads tokenizer.json, its .gz and "
-            "vocab.txt; a SentencePiece .model is of type sentencepiece"
-        ) from exc
+    return text_of(content, source, _OTHERS)
 
 
 def _bert_spec(text: str, options: HuggingFace) -> dict[str, Any]:
     """A vocab.txt as the tokenizer.json it stands for: one piece a line, ids counted from 0."""
-    vocab = {line.rstrip(): i for i, line in enumerate(text.removesuffix("\n").split("\n"))}
+    vocab = {entry: i for i, entry in enumerate(read_vocab_txt(text))}
     if "[UNK]" not in vocab:
         raise TokenizerError(
             f"{options.file}: no line is [UNK], so this is not the vocab.txt of a BERT model"
@@ -159,13 +164,19 @@ class HuggingFaceTokenizer:
 
     library: Any
     """A `tokenizers.Tokenizer`."""
+    decoder: Any
+    """The one that decodes: the same, unless a Unigram model would match special tokens."""
     vocabulary: Vocabulary
     fingerprint: Fingerprint
     byte_exact: bool
     prefix_space: bool
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     """Id by spelling, of the special ones."""
+    matched_special: tuple[str, ...] = ()
+    """Special tokens that a text which spells them gets, as measured at load."""
     notes: tuple[str, ...] = ()
+
+    encode_call: ClassVar[str] = "tokenizers.Tokenizer.encode_batch_fast"
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one list of ids for each text; the library computes no offsets here."""
@@ -207,7 +218,7 @@ class HuggingFaceTokenizer:
     def decode_batch(self, ids: Sequence[Ids]) -> list[str]:
         """Return the texts by the library's decoder, special tokens spelled out."""
         lists = [as_list(document) for document in ids]
-        texts: list[str] = self.library.decode_batch(lists, skip_special_tokens=False)
+        texts: list[str] = self.decoder.decode_batch(lists, skip_special_tokens=False)
         return texts
 
 
@@ -218,32 +229,62 @@ def build(
     # The library reads this at each batch call; one thread is what tokbench measures.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     spec = _parse(content, source)
-    library = _library(content, source)
-    notes = [*_switch_off(library, spec), *_remarks(spec, special_tokens)]
-    library.encode_special_tokens = special_tokens == "text"
+    with well_formed(source, "a tokenizer.json"):
+        return _built(spec, _library(content, source), source, special_tokens)
+
+
+def _built(
+    declared: Mapping[str, Any], library: Any, source: str, special_tokens: Literal["text", "match"]
+) -> HuggingFaceTokenizer:
+    spec, notes = loaded.with_true_ids(declared, library)
+    notes += loaded.doubtful_entries(spec)
+    notes += [*_switch_off(library, spec), *_remarks(spec, special_tokens)]
+    encoder = library
+    if special_tokens == "text":
+        library.encode_special_tokens = True
+        encoder = _encoder(declared, library, source)
+    special = {t.content: t.id for t in tokenizer_json.added_tokens(spec) if t.special}
+    match = special_tokens == "match"
+    unknown = tokenizer_json.unknown_id(spec)
+    read, tried = loaded.read_as_special(encoder, special, unknown)
+    notes += loaded.special_token_notes(read, tried, match=match) if tried else []
     losses = tokenizer_json.losses(spec)
     notes += [f"not byte-exact: {loss}" for loss in losses]
     return HuggingFaceTokenizer(
-        library=library,
-        vocabulary=tokenizer_json.vocabulary(spec, match_special=special_tokens == "match"),
+        library=encoder,
+        decoder=library,
+        vocabulary=tokenizer_json.vocabulary(spec, match_special=match),
         fingerprint=tokenizer_json.fingerprint(spec, {"special_tokens": special_tokens}),
         byte_exact=not losses,
         prefix_space=tokenizer_json.prefix_space(spec),
-        special_tokens={t.content: t.id for t in tokenizer_json.added_tokens(spec) if t.special},
+        special_tokens=special,
+        matched_special=tuple(read),
         notes=tuple(notes),
     )
 
 
+def _encoder(spec: Mapping[str, Any], library: Any, source: str) -> Any:
+    """Return the object that encodes: one whose model does not have special tokens as pieces."""
+    content = loaded.with_ordinary_specials(spec)
+    if content is None:
+        return library
+    encoder = _library(content, source)
+    encoder.encode_special_tokens = True
+    ids = [
+        {t.content: i for i, t in each.get_added_tokens_decoder().items() if not t.special}
+        for each in (encoder, library)
+    ]
+    return encoder if ids[0] == ids[1] else library
+
+
 def _parse(content: str, source: str) -> dict[str, Any]:
-    try:
-        spec = json.loads(content)
-        spec["model"]["vocab"]
-    except (ValueError, KeyError, TypeError) as exc:
+    spec = json_of(content, source, "; Mistral's tekken.json is of type tekken")
+    model = spec.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise TokenizerError(
-            f"{source} is not a tokenizer.json: no model with a vocab in it "
-            f"({type(exc).__name__}: {exc}); Mistral's tekken.json is of type tekken"
-        ) from exc
-    assert isinstance(spec, dict)
+            f"{source} is not a tokenizer.json: no model with a vocab in it; Mistral's "
+            "tekken.json is of type tekken"
+        )
     return spec
 
 
@@ -252,7 +293,9 @@ def _library(content: str, source: str) -> Any:
 
     try:
         return tokenizers.Tokenizer.from_str(content)
-    except Exception as exc:  # the library raises nothing narrower
+    except BaseException as exc:  # the library raises nothing narrower, and may panic
+        if not is_library_failure(exc):
+            raise
         raise TokenizerError(
             f"{source}: tokenizers {tokenizers.__version__} cannot load it ({exc}); the file may "
             "be damaged or need another version of tokenizers"
@@ -279,6 +322,8 @@ def _switch_off(library: Any, spec: Mapping[str, Any]) -> Iterator[str]:
 
 def _remarks(spec: Mapping[str, Any], special_tokens: str) -> Iterator[str]:
     """What a reader of the numbers should know about the file."""
+    if any(step.get("cleanup") for step in tokenizer_json.steps(spec, "decoder")):
+        yield CLEAN_UP
     missing = tokenizer_json.missing_bytes(spec)
     if missing:
         yield f"{missing} of the 256 bytes have no token and vanish without a trace"

@@ -22,7 +22,12 @@ from pydantic import Field
 
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import TrainedModel, TrainerPlugin
-from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.training_input import (
+    SpecialTokens,
+    TrainingTexts,
+    require_special_token,
+    size_note,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -50,7 +55,7 @@ class TokenizersBPE(TrainerPlugin):
     """Byte-level BPE, trained by `tokenizers`; the 256 bytes are always in the vocabulary."""
 
     vocab_size: int = Field(gt=0, description="Entries to reach, the 256 bytes included.")
-    special_tokens: tuple[str, ...] = Field((), description="In the order of their ids.")
+    special_tokens: SpecialTokens = Field((), description="In the order of their ids.")
     min_frequency: int = Field(2, ge=0, description="Rarer pairs are not merged.")
     pre_tokenization: Literal["none", "gpt2", "cl100k", "o200k"] = Field(
         "gpt2",
@@ -77,6 +82,13 @@ class TokenizersBPE(TrainerPlugin):
         )
         return _saved(tokenizer, folder, checked, self, algorithm="bpe")
 
+    def how(self) -> str:
+        """Return the rule, and what happens to a text before it, in a line."""
+        return (
+            f"most frequent pair of bytes; pre-tokenization {self.pre_tokenization}; "
+            "no normalization; all 256 bytes"
+        )
+
 
 class TokenizersWordPiece(TrainerPlugin):
     """What `tokenizers` calls WordPiece training: BPE by pair frequency, written with ``##``.
@@ -85,7 +97,7 @@ class TokenizersWordPiece(TrainerPlugin):
     """
 
     vocab_size: int = Field(gt=0, description="Entries to reach.")
-    special_tokens: tuple[str, ...] = Field(
+    special_tokens: SpecialTokens = Field(
         ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
         description="In the order of their ids. `[UNK]` is required.",
     )
@@ -118,6 +130,13 @@ class TokenizersWordPiece(TrainerPlugin):
         tokenizer.add_special_tokens(list(self.special_tokens))
         return _saved(tokenizer, folder, checked, self, algorithm="wordpiece_bpe")
 
+    def how(self) -> str:
+        """Return the rule, and what happens to a text before it, in a line."""
+        return (
+            "most frequent pair, as in BPE; BERT's words; "
+            f"{'lower-cased' if self.lowercase else 'case kept'}; no byte fallback"
+        )
+
     def _untrained(self, tokenizer: Tokenizer) -> Tokenizer:
         from tokenizers import decoders, normalizers, pre_tokenizers
 
@@ -140,7 +159,7 @@ class TokenizersUnigram(TrainerPlugin):
     }
 
     vocab_size: int = Field(gt=0, description="Entries to reach.")
-    special_tokens: tuple[str, ...] = Field(("<unk>",), description="In the order of their ids.")
+    special_tokens: SpecialTokens = Field(("<unk>",), description="In the order of their ids.")
     unk_token: str = Field(
         "<unk>", description="The unknown token; must be among the special tokens."
     )
@@ -181,6 +200,13 @@ class TokenizersUnigram(TrainerPlugin):
         note = "tokenizers' Unigram training differs in the last digits from run to run"
         return _saved(
             tokenizer, folder, checked, self, algorithm="unigram", deterministic=False, note=note
+        )
+
+    def how(self) -> str:
+        """Return the rule, and what happens to a text before it, in a line."""
+        return (
+            f"pruned by likelihood; cut at spaces; normalization {self.normalization}; "
+            "no byte fallback"
         )
 
 
@@ -283,5 +309,6 @@ def _saved(
             "algorithm": algorithm,
             "model_sha256": hashlib.sha256(data).hexdigest(),
             "special_tokens": len(options.special_tokens),
+            "how": options.how(),
         },
     )

@@ -11,13 +11,14 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tokbench.bench.errors import TokenizerError
+from tokbench.bench.errors import TokenizerError, is_library_failure
 from tokbench.bench.model import Fingerprint, Ids, Merging, Vocabulary
 from tokbench.tokenizers_impl.convert import as_list, numbered_by_bytes
+from tokbench.tokenizers_impl.files import bounded
 
 
 def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
@@ -33,12 +34,17 @@ def parse_ranks(content: bytes, source: str) -> dict[bytes, int]:
         try:
             token, rank = line.split()
             # Not strict, as tiktoken is not: Whisper's file ends in a lone "=", the empty token.
-            ranks[base64.b64decode(token)] = int(rank)
+            data, number_of = base64.b64decode(token), int(rank)
         except (ValueError, binascii.Error) as exc:
             raise TokenizerError(
                 f"{source}:{number}: expected a base64 token, a space and its rank, got "
                 f"{line[:60]!r}; is it a rank file of tiktoken?"
             ) from exc
+        if ranks.setdefault(data, number_of) != number_of:
+            raise TokenizerError(
+                f"{source}:{number}: a second rank, {number_of}, for the token {data!r}, which has "
+                f"{ranks[data]}; the file is damaged"
+            )
     return ranks
 
 
@@ -54,6 +60,9 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 def _check_ranks(ranks: Mapping[bytes, int], source: str) -> None:
     if len(set(ranks.values())) != len(ranks):
         raise TokenizerError(f"{source}: two tokens have one rank; the file is damaged")
+    if not all(rank >= 0 for rank in ranks.values()):
+        raise TokenizerError(f"{source}: a rank below 0; the file is damaged")
+    bounded(max(ranks.values(), default=0) + 1, source)
     missing = [b for b in range(256) if bytes([b]) not in ranks]
     if missing:
         # tiktoken would panic on the first text that holds such a byte.
@@ -61,6 +70,18 @@ def _check_ranks(ranks: Mapping[bytes, int], source: str) -> None:
             f"{source}: no rank for {len(missing)} of the 256 single bytes (first: "
             f"0x{missing[0]:02X}), so some texts could not be encoded; use a complete rank file"
         )
+
+
+def _check_special(special_tokens: Mapping[str, int], source: str) -> None:
+    spelled: dict[int, str] = {}
+    for spelling, i in special_tokens.items():
+        if (other := spelled.setdefault(i, spelling)) != spelling:
+            raise TokenizerError(
+                f"{source}: special tokens {other!r} and {spelling!r} share id {i}"
+            )
+        if not spelling or i < 0:
+            raise TokenizerError(f"{source}: special token {spelling!r} with id {i} cannot be used")
+        bounded(i + 1, source)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,6 +125,8 @@ class RankTokenizer:
             return None if rank is None else (rank, left + right)
 
         return Merging(entries=entries, join=join)
+
+    encode_call: ClassVar[str] = "tiktoken.Encoding.encode_to_numpy"
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one uint32 array for each text."""
@@ -151,6 +174,7 @@ def build(
     import tiktoken
 
     _check_ranks(ranks, name)
+    _check_special(special_tokens, name)
     taken = set(ranks.values()) & set(special_tokens.values())
     if taken:
         spelling = next(s for s, i in special_tokens.items() if i in taken)
@@ -166,8 +190,12 @@ def build(
             mergeable_ranks=dict(ranks),
             special_tokens=dict(special_tokens),
         )
-    except ValueError as exc:
-        raise TokenizerError(f"{name}: tiktoken refuses the pattern {pattern!r}: {exc}") from exc
+    except BaseException as exc:
+        if not is_library_failure(exc):
+            raise
+        raise TokenizerError(
+            f"{name}: tiktoken refuses the pattern {pattern!r} or the ranks: {exc}"
+        ) from None
     return from_parts(encoding, pattern, ranks, special_tokens)
 
 

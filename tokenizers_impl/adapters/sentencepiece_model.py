@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -15,13 +15,13 @@ from tokbench.bench.environment import no_garbage_collection
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
-from tokbench.tokenizers_impl.adapters.files import read_file
 from tokbench.tokenizers_impl.adapters.sentencepiece_proto import (
     ModelFacts,
     read_facts,
     user_defined,
 )
 from tokbench.tokenizers_impl.convert import numbered_apart
+from tokbench.tokenizers_impl.files import read_file, refuse_other_kinds
 
 _SPACE_MARK = "\N{LOWER ONE EIGHTH BLOCK}"
 
@@ -34,12 +34,12 @@ class SentencePiece(TokenizerPlugin):
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
         """Name the library and the model file."""
         model = folder / "sentencepiece.model"
-        model.write_bytes(read_file(context.resolve(self.file), self.file))
+        model.write_bytes(read_file(context.resolve(self.file), self.file, binary=True))
         return {"library": "sentencepiece", "file": str(model)}
 
     def load(self, context: LoadContext) -> SentencePieceTokenizer:
         """Read the file; raise `TokenizerError` when it is not such a model."""
-        model = read_file(context.resolve(self.file), self.file)
+        model = read_file(context.resolve(self.file), self.file, binary=True)
         return build(model, self.file)
 
 
@@ -57,6 +57,8 @@ class SentencePieceTokenizer:
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     """Id by spelling, of control pieces; the library never matches them in a text."""
     notes: tuple[str, ...] = ()
+
+    encode_call: ClassVar[str] = 'SentencePieceProcessor.encode(return_type="numpy")'
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         """Return one int32 array for each text: the quickest the library has."""
@@ -152,11 +154,10 @@ def _read(model: bytes, source: str) -> tuple[ModelFacts, Any]:
     import sentencepiece
 
     try:
-        if not model:  # the library takes it, and then answers every question with 0
-            raise ValueError("it is empty")
         facts = read_facts(model)
         return facts, sentencepiece.SentencePieceProcessor(model_proto=model)
     except (ValueError, RuntimeError, OSError) as exc:
+        refuse_other_kinds(model, source)
         raise TokenizerError(
             f"{source} is not a SentencePiece model ({exc}); a file of base64 ranks, such as "
             "Llama 3's tokenizer.model, is of type tiktoken"

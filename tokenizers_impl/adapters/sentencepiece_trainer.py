@@ -19,7 +19,12 @@ from pydantic import Field
 
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import TrainedModel, TrainerPlugin
-from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.training_input import (
+    SpecialTokens,
+    TrainingTexts,
+    require_special_token,
+    size_note,
+)
 
 RESERVED = "\N{LOWER FIVE EIGHTHS BLOCK}"
 """U+2585, sentencepiece's own mark for unknown characters: it skips lines that hold one."""
@@ -37,7 +42,7 @@ class SentencePieceTraining(TrainerPlugin):
     model_type: ClassVar[str]
 
     vocab_size: int = Field(gt=0, description="Entries to reach; less text gives fewer.")
-    special_tokens: tuple[str, ...] = Field(
+    special_tokens: SpecialTokens = Field(
         ("<unk>", "<s>", "</s>"),
         description="In the order of their ids. `<unk>` is required; `<s>`, `</s>` and `<pad>` have "
         "roles.",
@@ -82,6 +87,9 @@ class SentencePieceTraining(TrainerPlugin):
                 "algorithm": self.model_type,
                 "model_sha256": hashlib.sha256(model).hexdigest(),
                 "special_tokens": len(self.special_tokens),
+                "how": f"{'most frequent pair' if self.model_type == 'bpe' else 'pruned by likelihood'}; "
+                f"cut at spaces; normalization {self.normalization}; "
+                f"byte fallback {'on' if self.byte_fallback else 'off'}",
             },
         )
 

@@ -7,8 +7,6 @@ than its models use: only those that fit `default_vocab_size` count.
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 from typing import Any
 
 from pydantic import Field
@@ -16,7 +14,7 @@ from pydantic import Field
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks
-from tokbench.tokenizers_impl.adapters.files import read_file
+from tokbench.tokenizers_impl.files import MALFORMED, bounded, json_of, read_file
 
 
 class Tekken(TokenizerPlugin):
@@ -27,12 +25,12 @@ class Tekken(TokenizerPlugin):
     def load(self, context: LoadContext) -> ranks.RankTokenizer:
         """Read the file; raise `TokenizerError` when it is not of this kind."""
         content = read_file(context.resolve(self.file), self.file)
+        spec = json_of(content, self.file)
         try:
-            spec = json.loads(content)
             pattern = spec["config"]["pattern"]
             specials = _special_tokens(spec)
             by_token = _ids(spec, len(specials))
-        except (ValueError, KeyError, TypeError, binascii.Error) as exc:
+        except MALFORMED as exc:
             raise TokenizerError(
                 f"{self.file}: not Mistral's JSON with config and vocab "
                 f"({type(exc).__name__}: {exc}); a tokenizer.json is of type huggingface"
@@ -43,15 +41,16 @@ class Tekken(TokenizerPlugin):
 def _ids(spec: dict[str, Any], n_special: int) -> dict[bytes, int]:
     """Ids in place of ranks: they are shifted alike, so the order of merges stays."""
     n_ranks = spec["config"]["default_vocab_size"] - n_special
-    return {
-        base64.b64decode(entry["token_bytes"]): entry["rank"] + n_special
-        for entry in spec["vocab"]
-        if entry["rank"] < n_ranks
-    }
+    ids: dict[bytes, int] = {}
+    for entry in spec["vocab"]:
+        token, rank = base64.b64decode(entry["token_bytes"]), int(entry["rank"])
+        if rank < n_ranks and ids.setdefault(token, rank + n_special) != rank + n_special:
+            raise TokenizerError(f"two ranks for the token {token!r}; the file is damaged")
+    return ids
 
 
 def _special_tokens(spec: dict[str, Any]) -> dict[str, int]:
     """Later files spell their special tokens out; every file reserves a number of them."""
-    n_special = spec["config"]["default_num_special_tokens"]
+    n_special = bounded(int(spec["config"]["default_num_special_tokens"]), "it")
     named = {entry["rank"]: entry["token_str"] for entry in spec.get("special_tokens") or []}
     return {named.get(i, f"<SPECIAL_{i}>"): i for i in range(n_special)}

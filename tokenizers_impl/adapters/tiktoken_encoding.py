@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -13,8 +12,8 @@ from pydantic_core import PydanticCustomError
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks, samples
-from tokbench.tokenizers_impl.adapters.files import read_file
 from tokbench.tokenizers_impl.adapters.tiktoken_files import EncodingName, load_encoding
+from tokbench.tokenizers_impl.files import MALFORMED, json_of, read_file
 
 
 def _no_model(value: object) -> object:
@@ -140,13 +139,14 @@ def _from_sample(sample: samples.SampleFile) -> ranks.RankTokenizer:
 
 
 def _read_spec(path: Path, key: str | None) -> tuple[str, dict[str, int]]:
+    where = "at its top" if key is None else f"below {key!r}"
+    hint = f"; expected JSON with pat_str and special_tokens {where}"
+    spec: Any = json_of(read_file(path, path.name), path.name, hint)
     try:
-        spec = json.loads(read_file(path, path.name))
         spec = spec if key is None else spec[key]
         specials = {str(s): int(i) for s, i in spec.get("special_tokens", {}).items()}
         return str(spec["pat_str"]), specials
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        where = "at its top" if key is None else f"below {key!r}"
+    except MALFORMED as exc:
         raise TokenizerError(
             f"{path.name}: expected JSON with pat_str and special_tokens {where} "
             f"({type(exc).__name__}: {exc}); set spec_key to the right entry"

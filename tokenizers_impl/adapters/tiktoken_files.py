@@ -102,6 +102,8 @@ def _folder_with(name: EncodingName, blobs: tuple[Blob, ...]) -> Path:
         if all(_is_right(folder, blob) for blob in blobs):
             return folder
     for blob in blobs:
+        if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+            raise TokenizerError(_nowhere(name, blob, "--offline, or HF_HUB_OFFLINE, is set"))
         _stage(blob, _download(name, blob))
     return staging_folder()
 

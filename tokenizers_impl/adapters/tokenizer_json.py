@@ -16,6 +16,7 @@ import numpy as np
 
 from tokbench.bench.model import Fingerprint, Merging, Vocabulary
 from tokbench.tokenizers_impl import byte_alphabet
+from tokbench.tokenizers_impl.files import bounded
 
 Spec = Mapping[str, Any]
 """A parsed tokenizer.json, or one part of it."""
@@ -190,10 +191,13 @@ def vocabulary(spec: Spec, *, match_special: bool) -> Vocabulary:
     """
     reading, model_pieces, added = _reading(spec), pieces(spec), added_tokens(spec)
     n_ids = max([*model_pieces, *(token.id for token in added)], default=-1) + 1
+    bounded(n_ids, "the file")
     content: list[bytes | None] = [None] * n_ids
     for i, piece in model_pieces.items():
         content[i] = reading.content(piece)
     for token in added:
+        if is_byte_piece(spec, token.content) and token.id in model_pieces:
+            continue  # special or not, it is what byte fallback writes
         content[token.id] = _added_content(token, reading, token.id in model_pieces)
         if token.special and not match_special:
             content[token.id] = None
@@ -251,6 +255,11 @@ def merging(spec: Spec, vocabulary: Vocabulary) -> Merging | None:
 def _pair(pair: str | Sequence[str]) -> tuple[str, str]:
     left, right = pair.split(" ") if isinstance(pair, str) else pair
     return left, right
+
+
+def is_byte_piece(spec: Spec, piece: str) -> bool:
+    """Whether a piece stands for one byte of a character that has no piece."""
+    return has_byte_fallback(spec) and _BYTE_PIECE.fullmatch(piece) is not None
 
 
 def _added_content(token: AddedToken, reading: _Reading, in_model: bool) -> bytes:

@@ -8,7 +8,7 @@ spellings say, and nothing is promised about bytes. Code of a repository is neve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,7 +51,14 @@ class Transformers(TokenizerPlugin):
         if getattr(loaded, "is_fast", False):
             from tokbench.tokenizers_impl.adapters.huggingface import build
 
-            return build(loaded.backend_tokenizer.to_str(), source, self.special_tokens)
+            found = build(loaded.backend_tokenizer.to_str(), source, self.special_tokens)
+            if self.fast:
+                return found
+            note = (
+                f"fast is false, but transformers has no Python class for it: {type(loaded).__name__} "
+                "is the compiled tokenizer, the same as with fast: true"
+            )
+            return replace(found, notes=(*found.notes, note))
         return _slow(loaded, match_special=self.special_tokens == "match")
 
 
@@ -109,6 +116,7 @@ class SlowTokenizer:
     split_special: bool
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    encode_call: str = ""
     byte_exact: bool = False
     prefix_space: bool = False
 
@@ -151,6 +159,7 @@ def _slow(library: Any, *, match_special: bool) -> SlowTokenizer:
             options={"class": kind, "match_special": match_special},
         ),
         split_special=not match_special,
+        encode_call=f"transformers.{kind}.tokenize and convert_tokens_to_ids",
         special_tokens=special,
         notes=(
             f"{kind} of transformers, in Python: what its tokens stand for is read from their "

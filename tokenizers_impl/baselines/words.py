@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from tokbench.bench.errors import TokenizerError, TrainingError
 from tokbench.bench.model import Fingerprint, Ids, Span, Tokenizer, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin, TrainedModel, TrainerPlugin
+from tokbench.tokenizers_impl.files import json_of, read_file, well_formed
 
 if TYPE_CHECKING:
     import regex
@@ -114,15 +115,11 @@ class Words(TokenizerPlugin):
     def load(self, context: LoadContext) -> Tokenizer:
         """Read the file; raise `TokenizerError` when it is missing or another kind of file."""
         path = context.resolve(self.file)
-        try:
-            content: Any = json.loads(path.read_bytes())
-        except OSError as exc:
-            raise TokenizerError(f"cannot read {path.name}: {exc.strerror}; check `file`") from exc
-        except ValueError as exc:
-            raise TokenizerError(f"{path.name} is not JSON: {exc}") from exc
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        content = json_of(read_file(path, path.name), path.name)
+        if content.get("format") != FORMAT:
             raise TokenizerError(f"{path.name} is not a {FORMAT} file; train one with type: words")
-        return WordsTokenizer(content["words"])
+        with well_formed(path.name, f"a {FORMAT} file"):
+            return WordsTokenizer([word + "" for word in content["words"]])
 
 
 class WordsTrainer(TrainerPlugin):

@@ -22,18 +22,17 @@ What each format can hold:
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 from tokbench.bench.errors import ConfigError, TokenizerError
+from tokbench.bench.files import write_whole
 from tokbench.tokenizers_impl import byte_alphabet
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
+from tokbench.tokenizers_impl.byte_bpe.rank_files import model_from_ranks, read_ranks
+from tokbench.tokenizers_impl.files import MALFORMED, bounded, json_of, read_file
 from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS, PreTokenization, from_pattern
 
 Format = Literal["auto", "tiktoken", "tokenizer.json", "json"]
@@ -53,144 +52,40 @@ def load_model(
     Raises `TokenizerError` for a file that cannot be read, is not of the format, or needs a
     pattern that is not given.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as exc:
-        raise TokenizerError(f"cannot read {path.name}: {exc.strerror}; check `file`") from exc
+    data = read_file(path, path.name)
     try:
         if format == "tiktoken" or (format == "auto" and not data.lstrip().startswith(b"{")):
-            return _load_ranks(data, rule, special_tokens, whole_piece)
-        content = json.loads(data)
+            return checked(_load_ranks(data, rule, special_tokens, whole_piece))
+        content = json_of(data, path.name)
         own = content.get("format") == OWN_FORMAT if format == "auto" else format == "json"
         read = _from_own_json if own else model_from_tokenizer_json
-        return read(content, rule, special_tokens, whole_piece)
+        return checked(read(content, rule, special_tokens, whole_piece))
     except TokenizerError as exc:
-        raise TokenizerError(f"{path.name}: {exc}") from exc
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        named = str(exc).startswith(path.name)
+        raise TokenizerError(str(exc) if named else f"{path.name}: {exc}") from exc
+    except MALFORMED as exc:
         raise TokenizerError(
             f"{path.name} is not a byte-level BPE file of format {format!r}: {exc!r}"
         ) from exc
 
 
+def checked(model: BytePairModel) -> BytePairModel:
+    """Return the model; raise `TokenizerError` where its ids cannot be those of a vocabulary."""
+    ids = [*model.entries, *model.special_tokens.values()]
+    if not all(isinstance(i, int) and i >= 0 for i in ids):
+        raise TokenizerError("an id is not a whole number from 0 on")
+    bounded(max(ids) + 1, "it")
+    if len(model.byte_ids) != 256 or len(set(model.byte_ids)) != 256:
+        raise TokenizerError("the 256 bytes do not have 256 ids")
+    made = [joined for _, _, joined in model.merges]
+    if taken := set(model.byte_ids).intersection(made):
+        raise TokenizerError(f"a merge makes id {min(taken)}, which is that of a byte")
+    if taken := set(model.special_tokens.values()).intersection(model.entries):
+        raise TokenizerError(f"id {min(taken)} is that of a special token and of an entry")
+    return model
+
+
 # --- tiktoken -------------------------------------------------------------------------------------
-
-
-def model_from_ranks(
-    ranks: Mapping[bytes, int],
-    *,
-    rule: PreTokenization,
-    special_tokens: Mapping[str, int] | None = None,
-    whole_piece: bool = True,
-) -> BytePairModel:
-    """Return the model that gives tiktoken's ids for these ranks.
-
-    >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"abc": 257, b"xyz": 258}
-    >>> model = model_from_ranks(ranks, rule=PRE_TOKENIZATIONS["none"])
-    >>> model.merges, model.entries[258]
-    (((97, 98, 256), (256, 99, 257)), b'xyz')
-    """
-    missing = [b for b in range(256) if bytes([b]) not in ranks]
-    if missing:
-        raise TokenizerError(
-            f"the ranks lack {len(missing)} of the 256 single bytes (first: 0x{missing[0]:02x}), "
-            "so some text could not be encoded"
-        )
-    return BytePairModel(
-        byte_ids=tuple(ranks[bytes([b])] for b in range(256)),
-        merges=tuple(merges_from_ranks(ranks)),
-        pre_tokenization=rule,
-        special_tokens=dict(special_tokens or {}),
-        whole_pieces=dict(ranks) if whole_piece else None,
-    )
-
-
-def merges_from_ranks(ranks: Mapping[bytes, int]) -> list[Merge]:
-    """Return the merges that a rank file stands for, in order of rank.
-
-    tiktoken joins any two neighbours whose joined bytes have a rank. Yet each entry has at most one
-    pair that can ever be joined into it: as long as nothing is joined across the edges of a
-    stretch of bytes, what happens inside it does not depend on what lies around it, so just before
-    it becomes one token it is always the same two. They are found by encoding the entry alone. An
-    entry whose bytes do not end as one token is never made by merging, and gets none.
-    """
-    pairs: dict[tuple[bytes, bytes], int] = {}
-    by_length: defaultdict[int, list[bytes]] = defaultdict(list)
-    for entry in ranks:
-        by_length[len(entry)].append(entry)
-    for length in sorted(by_length.keys() - {0, 1}):
-        # Inside an entry only shorter ones are joined, and their pairs are known by now.
-        found = {
-            pair: ranks[entry] for entry in by_length[length] if (pair := _halves(entry, pairs))
-        }
-        pairs |= found
-    ordered = sorted(pairs.items(), key=lambda item: item[1])
-    return [(ranks[left], ranks[right], rank) for (left, right), rank in ordered]
-
-
-def _halves(entry: bytes, pairs: Mapping[tuple[bytes, bytes], int]) -> tuple[bytes, bytes] | None:
-    """Return the two tokens that an entry is before it is one, None when there are more."""
-    parts = [entry[i : i + 1] for i in range(len(entry))]
-    ranks: list[int | None] = [pairs.get(pair) for pair in pairwise(parts)]
-    while len(parts) > 2:
-        known = [rank for rank in ranks if rank is not None]
-        if not known:
-            return None
-        at = ranks.index(min(known))
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        del ranks[at]
-        if at > 0:
-            ranks[at - 1] = pairs.get((parts[at - 1], parts[at]))
-        if at < len(ranks):
-            ranks[at] = pairs.get((parts[at], parts[at + 1]))
-    return parts[0], parts[1]
-
-
-def ranks_of(model: BytePairModel) -> dict[bytes, int]:
-    """Return the ranks that give the model's ids in tiktoken.
-
-    Raises `TokenizerError` when ids do not rise with the rank of their merges, since tiktoken knows
-    only one number for both.
-    """
-    ids = [joined for _, _, joined in model.merges]
-    if any(a >= b for a, b in pairwise(ids)):
-        raise TokenizerError(
-            "a rank file cannot hold this model: its ids are not in the order of its merges"
-        )
-    return {data: token for token, data in sorted(model.entries.items())}
-
-
-def write_rank_file(model: BytePairModel, path: Path) -> None:
-    """Write a tiktoken rank file, and its pattern and special tokens to ``<path>.json``.
-
-    Read it with `tiktoken.load.load_tiktoken_bpe` and give the JSON's values to
-    `tiktoken.Encoding`.
-    """
-    lines = (b"%s %d\n" % (base64.b64encode(data), rank) for data, rank in ranks_of(model).items())
-    _write(path, b"".join(lines))
-    arguments = {
-        "name": path.stem,
-        "pat_str": model.pre_tokenization.pattern,
-        "special_tokens": dict(model.special_tokens),
-    }
-    _write_json(path.with_name(path.name + ".json"), arguments)
-
-
-def read_ranks(data: bytes) -> dict[bytes, int]:
-    """Return the ranks in the content of a rank file.
-
-    >>> read_ranks(b"YQ== 0\\nYWI= 1\\n")
-    {b'a': 0, b'ab': 1}
-    """
-    ranks: dict[bytes, int] = {}
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line:
-            continue
-        try:
-            token, rank = line.split()
-            ranks[base64.b64decode(token, validate=True)] = int(rank)
-        except (ValueError, binascii.Error) as exc:
-            raise TokenizerError(f"line {number} is not a base64 token and a rank: {exc}") from exc
-    return ranks
 
 
 def _load_ranks(
@@ -405,10 +300,14 @@ def _from_own_json(
             f"this tokbench reads {OWN_FORMAT!r} version 1"
         )
     stored = PreTokenization(
-        name=content["pre_tokenization"],
-        pattern=content["pattern"],
-        tokenizers_pattern=content["tokenizers_pattern"],
+        name=str(content["pre_tokenization"]),
+        pattern=str(content["pattern"]),
+        tokenizers_pattern=str(content["tokenizers_pattern"]),
     )
+    try:
+        from_pattern(stored.pattern)
+    except ConfigError as exc:
+        raise TokenizerError(str(exc)) from exc
     model = BytePairModel(
         byte_ids=tuple(content["byte_ids"]),
         merges=tuple((left, right, joined) for left, right, joined in content["merges"]),
@@ -430,11 +329,4 @@ def _from_own_json(
 
 
 def _write_json(path: Path, content: object) -> None:
-    _write(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write to a temporary name and rename, so that no one ever reads half a file."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    write_whole(path, json.dumps(content, ensure_ascii=False, indent=1))

@@ -21,6 +21,7 @@ from tokbench.tokenizers_impl.byte_bpe.merges import Learned, fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPETokenizer
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
+from tokbench.tokenizers_impl.training_input import checked_special_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +143,7 @@ class ByteBPETrainer(NestedTrainer):
     @classmethod
     def _number(cls, value: object) -> object:
         if isinstance(value, list | tuple):
-            if len(set(value)) < len(value):
-                raise ValueError("a special token is listed twice")
+            checked_special_tokens(map(str, value))
             return {name: i for i, name in enumerate(value)}
         return value
 
@@ -152,8 +152,7 @@ class ByteBPETrainer(NestedTrainer):
         ids = list(self.special_tokens.values())
         if len(set(ids)) < len(ids) or min(ids, default=0) < 0:
             raise ValueError("ids of special tokens must differ and be 0 or more")
-        if "" in self.special_tokens:
-            raise ValueError("a special token must not be empty")
+        checked_special_tokens(self.special_tokens)
         self._rule()
         return self
 
@@ -232,11 +231,8 @@ class ByteBPETrainer(NestedTrainer):
 
 
 def _write_all(model: BytePairModel, folder: Path) -> None:
-    from tokbench.tokenizers_impl.byte_bpe.formats import (
-        write_own_json,
-        write_rank_file,
-        write_tokenizer_json,
-    )
+    from tokbench.tokenizers_impl.byte_bpe.formats import write_own_json, write_tokenizer_json
+    from tokbench.tokenizers_impl.byte_bpe.rank_files import write_rank_file
 
     folder.mkdir(parents=True, exist_ok=True)
     write_own_json(model, folder / "model.json")
@@ -253,4 +249,6 @@ def _facts(model: BytePairModel, merges: Sequence[Learned], counted: PieceCounts
         "tie_rule": "smallest pair of byte strings",
         "pre_tokenization": model.pre_tokenization.name,
         "pattern": model.pre_tokenization.pattern,
+        "how": f"most frequent pair of bytes; pre-tokenization {model.pre_tokenization.name}; "
+        "no normalization; all 256 bytes",
     }

@@ -25,10 +25,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.files import well_formed
 from tokbench.tokenizers_impl.sentencepiece.pieces import Pieces, PieceTokenizer, settings_of
 from tokbench.tokenizers_impl.sentencepiece.text import TextOptions, WordSplitter, marked
 
@@ -188,10 +188,8 @@ def to_json(tokenizer: SentencePieceBPETokenizer) -> str:
 def from_json(text: str, path: Path) -> SentencePieceBPETokenizer:
     """Read what `to_json` wrote; `path` is for the message when it is something else."""
     content = own_json.parse(text, path, FORMAT)
-    try:
+    with well_formed(path.name, f"a whole {FORMAT} file"):
         return SentencePieceBPETokenizer(
             content["pieces"],
             **settings_of(content),
         )
-    except KeyError as exc:
-        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -27,7 +27,12 @@ from tokbench.tokenizers_impl.sentencepiece.text import (
     byte_piece,
     marked,
 )
-from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.training_input import (
+    SpecialTokens,
+    TrainingTexts,
+    require_special_token,
+    size_note,
+)
 
 UNKNOWN = "<unk>"
 
@@ -105,6 +110,22 @@ def _cut_at_others(words: Mapping[str, int], kept: set[str]) -> Counter[str]:
     return parts
 
 
+def loadable(model: bytes, pieces: Sequence[str]) -> bytes:
+    """Return a written model; raise `TrainingError` where sentencepiece does not load it."""
+    import sentencepiece
+
+    try:
+        sentencepiece.SentencePieceProcessor(model_proto=model)
+    except (RuntimeError, ValueError, OSError) as exc:
+        odd = [piece for piece in pieces if "\0" in piece]
+        why = f"the piece {odd[0]!r} holds a NUL character" if odd else str(exc)
+        raise TrainingError(
+            f"the sentencepiece library does not load this tokenizer.model: {why}; remove it from "
+            "the training text, or set write_model: false"
+        ) from exc
+    return model
+
+
 class SentencePieceStyleTrainer(TrainerPlugin):
     """Options of tokbench's own trainers over raw text, spaces included.
 
@@ -114,7 +135,7 @@ class SentencePieceStyleTrainer(TrainerPlugin):
     vocab_size: int = Field(
         gt=0, description="Entries to reach, special tokens and byte pieces included."
     )
-    special_tokens: tuple[str, ...] = Field(
+    special_tokens: SpecialTokens = Field(
         (UNKNOWN, "<s>", "</s>"), description="In the order of their ids. `<unk>` is required."
     )
     normalization: Normalization = Field("identity", description="`identity` or `nfkc`.")
@@ -174,6 +195,15 @@ class SentencePieceStyleTrainer(TrainerPlugin):
             raise TrainingError("the documents hold nothing but empty lines: train on more text")
         return dict(sorted(words.items()))
 
+    def how(self, algorithm: str) -> str:
+        """Return the rule, and what happens to a text before it, in a line."""
+        rule = "most frequent pair" if algorithm == "sentencepiece_bpe" else "pruned by likelihood"
+        cut = "cut at spaces and changes of class" if self.split_by_class else "cut at spaces"
+        return (
+            f"{rule}; {cut}; normalization {self.normalization}; "
+            f"byte fallback {'on' if self.byte_fallback else 'off'}"
+        )
+
     def saved(
         self,
         algorithm: str,
@@ -191,7 +221,7 @@ class SentencePieceStyleTrainer(TrainerPlugin):
         if self.underbar == "space":
             files["tokenizer.json"] = tokenizer_json(tokenizer).encode()
         if self.write_model:
-            files["tokenizer.model"] = model(tokenizer)
+            files["tokenizer.model"] = loadable(model(tokenizer), tokenizer.pieces.texts)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
@@ -207,5 +237,6 @@ class SentencePieceStyleTrainer(TrainerPlugin):
                 "algorithm": algorithm,
                 "model_sha256": hashlib.sha256(files[own]).hexdigest(),
                 "special_tokens": len(self.special_tokens),
+                "how": self.how(algorithm),
             },
         )

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.files import well_formed
 from tokbench.tokenizers_impl.sentencepiece.pieces import Pieces, PieceTokenizer, settings_of
 from tokbench.tokenizers_impl.sentencepiece.text import TextOptions, WordSplitter, marked
 from tokbench.tokenizers_impl.unigram.batch import BatchCutter
@@ -345,10 +345,8 @@ def to_json(tokenizer: UnigramTokenizer) -> str:
 def from_json(text: str, path: Path) -> UnigramTokenizer:
     """Read what `to_json` wrote; `path` is for the message when it is something else."""
     content = own_json.parse(text, path, FORMAT)
-    try:
+    with well_formed(path.name, f"a whole {FORMAT} file"):
         return UnigramTokenizer(
             [(piece, score) for piece, score in content["pieces"]],
             **settings_of(content),
         )
-    except KeyError as exc:
-        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

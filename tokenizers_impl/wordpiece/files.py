@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tokbench.bench.errors import TokenizerError
 from tokbench.tokenizers_impl import own_json
+from tokbench.tokenizers_impl.files import well_formed
 from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions
 from tokbench.tokenizers_impl.wordpiece.model import PREFIX, UNKNOWN, WordPieceTokenizer
 
@@ -20,7 +20,8 @@ def read_vocab_txt(text: str) -> list[str]:
     ['[UNK]', 'a', '##b']
     """
     lines = text.split("\n")  # not splitlines(): entries may hold U+2028 or U+0085
-    return lines[:-1] if lines[-1] == "" else lines
+    # blanks and "\r" at the end are what an editor left, as `tokenizers` reads them
+    return [line.rstrip(" \t\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
 def to_json(tokenizer: WordPieceTokenizer) -> str:
@@ -94,7 +95,7 @@ def to_tokenizer_json(tokenizer: WordPieceTokenizer) -> str:
 def from_json(text: str, path: Path) -> WordPieceTokenizer:
     """Read what `to_json` wrote; `path` is for the message when it is something else."""
     content = own_json.parse(text, path, FORMAT)
-    try:
+    with well_formed(path.name, f"a whole {FORMAT} file"):
         return WordPieceTokenizer(
             content["vocabulary"],
             options=BertOptions(
@@ -104,7 +105,5 @@ def from_json(text: str, path: Path) -> WordPieceTokenizer:
                 clean_text=content["clean_text"],
             ),
             special_tokens=content["special_tokens"],
-            max_characters_per_word=content["max_characters_per_word"],
+            max_characters_per_word=int(content["max_characters_per_word"]),
         )
-    except KeyError as exc:
-        raise TokenizerError(f"{path.name} is a {FORMAT} file without {exc}") from exc

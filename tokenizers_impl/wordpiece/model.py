@@ -35,6 +35,10 @@ from tokbench.tokenizers_impl.wordpiece.bert_characters import (
 
 PREFIX = "##"
 UNKNOWN = "[UNK]"
+CLEAN_UP = (
+    "its decoder removes the space before . , ? ! (clean-up), so a text that has one does not come "
+    "back"
+)
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 Match = tuple[int, int]
@@ -150,8 +154,8 @@ class WordPieceTokenizer:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Nothing is switched off on load."""
-        return ()
+        """Say what the decoder does to spaces."""
+        return (CLEAN_UP,)
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""

@@ -17,7 +17,12 @@ from pydantic import Field
 
 from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
 from tokbench.tokenizers_impl.joins import Rule, Spelling, learned_joins, told
-from tokbench.tokenizers_impl.training_input import TrainingTexts, require_special_token, size_note
+from tokbench.tokenizers_impl.training_input import (
+    SpecialTokens,
+    TrainingTexts,
+    require_special_token,
+    size_note,
+)
 from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, count_words
 from tokbench.tokenizers_impl.wordpiece.files import to_json, to_tokenizer_json, to_vocab_txt
 from tokbench.tokenizers_impl.wordpiece.model import (
@@ -82,11 +87,26 @@ def _usable(words: Mapping[str, int], limit_alphabet: int, longest: int) -> dict
     return {w: n for w, n in words.items() if len(w) <= longest and kept.issuperset(w)}
 
 
+RULES: Mapping[Rule, str] = {
+    "likelihood": "count(ab) ÷ (count(a) · count(b))",
+    "frequency": "count(ab), as in BPE",
+}
+
+
+def _normalization(options: BertOptions) -> str:
+    on = {
+        "lower-cased": options.lowercase,
+        "accents stripped": options.strips_accents,
+        "text cleaned": options.clean_text,
+    }
+    return ", ".join(name for name, yes in on.items() if yes) or "no normalization"
+
+
 class WordPieceTrainer(MergeTrainer):
     """tokbench's own WordPiece trainer; deterministic whatever the order of the documents."""
 
     vocab_size: int = Field(gt=0, description="Entries to reach.")
-    special_tokens: tuple[str, ...] = Field(
+    special_tokens: SpecialTokens = Field(
         SPECIAL_TOKENS, description="In the order of their ids. `[UNK]` is required."
     )
     min_frequency: int = Field(5, ge=1, description="Rarer pairs are not joined.")
@@ -134,16 +154,22 @@ class WordPieceTrainer(MergeTrainer):
                 "algorithm": "wordpiece" if self.rule == "likelihood" else "wordpiece_bpe",
                 "model_sha256": hashlib.sha256(own.encode()).hexdigest(),
                 "special_tokens": len(self.special_tokens),
+                "how": f"pair of highest {self.rule} ({RULES[self.rule]}); BERT's words; "
+                f"{_normalization(self.options())}; no byte fallback",
             },
         )
 
-    def _trained(self, texts: Iterable[str], trace: Trace | None) -> WordPieceTokenizer:
-        options = BertOptions(
+    def options(self) -> BertOptions:
+        """Return how text is normalized and cut into words."""
+        return BertOptions(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
             handle_chinese_chars=self.handle_chinese_chars,
             clean_text=self.clean_text,
         )
+
+    def _trained(self, texts: Iterable[str], trace: Trace | None) -> WordPieceTokenizer:
+        options = self.options()
         entries = train_vocabulary(
             count_words(texts, options),
             vocab_size=self.vocab_size,
