@@ -27,7 +27,7 @@ from tokbench.tokenizers_impl.adapters.huggingface_trainer import (
     TokenizersUnigram,
     TokenizersWordPiece,
 )
-from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SentencePieceUnigram
+from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SpmUnigram
 from tokbench.tokenizers_impl.baselines.words import WordsTrainer
 from tokbench.tokenizers_impl.byte_bpe.trainer import ByteBPETrainer
 from tokbench.tokenizers_impl.sentencepiece.bpe_trainer import SentencePieceBPETrainer
@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
             TokenizersUnigram(vocab_size=60, special_tokens=("<unk>", "<s>")), "tokenizer.json",
             {"type": "huggingface"},
         ),
-        "spm.model": (SentencePieceUnigram(vocab_size=60), "tokenizer.model", {"type": "sentencepiece"}),
+        "spm.model": (SpmUnigram(vocab_size=60), "tokenizer.model", {"type": "sentencepiece"}),
         "own_bpe.json": (ByteBPETrainer(vocab_size=290), "model.json", {"type": "byte_bpe"}),
         "own_unigram.json": (UnigramTrainer(vocab_size=60), "unigram.json", {"type": "unigram"}),
         "own_spbpe.json": (
