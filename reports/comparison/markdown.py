@@ -71,9 +71,15 @@ def opening(comparison: Comparison) -> Iterator[str]:
 def what_moved(comparison: Comparison, limit: int) -> Iterator[str]:
     """Yield the table of what moved, gravest first."""
     found = moves(comparison)
+    if found:
+        yield "## What moved"
+        yield from moves_table(found, limit)
+
+
+def moves_table(found: Sequence[Move], limit: int) -> Iterator[str]:
+    """Yield a table of moves, at most `limit`, and what a reader must know of it."""
     if not found:
         return
-    yield "## What moved"
     header = ["gate", "verdict", "tokenizer", "corpus", "metric", "where", "base", "candidate"]
     header += ["change", "why"]
     yield table(header, [_move_row(move) for move in found[:limit]], left=6)

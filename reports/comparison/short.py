@@ -6,13 +6,14 @@ stays under both, whatever was compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.report import ComparisonPlugin
+from tokbench.bench.markup import count, escape, markdown_table, visible
 from tokbench.bench.markup import table as plain_table
-from tokbench.bench.markup import visible
-from tokbench.reports.comparison.markdown import explained, opening, what_moved
+from tokbench.reports.comparison.facts import SizeFact, explanation_of, other_moves, size_facts
+from tokbench.reports.comparison.markdown import explained, moves_table, top_segments
 from tokbench.reports.comparison.moves import (
     EFFECT_NAMES,
     change,
@@ -21,16 +22,20 @@ from tokbench.reports.comparison.moves import (
     pieces,
     reason_of,
     signed,
+    signed_percent,
     where,
 )
 
 MOST_BYTES = 60_000
 MOST_ROWS = 20
 MOST_EXPLANATIONS = 3
+MOST_FACTS = 3
+MOST_LANGUAGES = 5
+MOST_SEGMENTS = 3
 
 
 class ComparisonShort(ComparisonPlugin):
-    """`comparison-short.md`: verdict, what moved most, top segments, within GitHub's limits."""
+    """`comparison-short.md`: the fact, the languages that moved most, three segments, the rest folded."""
 
     def render(self, comparison: Comparison) -> Mapping[str, str]:
         """Return `comparison-short.md`."""
@@ -38,14 +43,78 @@ class ComparisonShort(ComparisonPlugin):
 
 
 def _blocks(comparison: Comparison) -> Iterator[str]:
-    yield from opening(comparison)
-    yield from what_moved(comparison, MOST_ROWS)
-    if comparison.explanations:
-        yield "<details>\n<summary>Why</summary>"
-        for explanation in comparison.explanations[:MOST_EXPLANATIONS]:
-            yield from explained(explanation, by=("cause",))
+    facts = size_facts(comparison)
+    for fact in facts[:MOST_FACTS]:
+        yield f"**{escape(fact.sentence())}**{escape(fact.detail())}"
+    yield f"**{escape(comparison.sentence())}**" if not facts else escape(comparison.sentence())
+    yield f"{escape(comparison.base.name)} → {escape(comparison.candidate.name)}"
+    telling = [*comparison.mismatches, *comparison.on_rules]
+    if telling:
+        yield "\n".join(f"- {escape(line)}" for line in telling)
+    yield from _sizes(facts)
+    for fact in facts[:1]:
+        yield from _languages(fact)
+        known = explanation_of(comparison, fact.tokenizer, fact.corpus)
+        if known is not None:
+            yield from top_segments(known, limit=MOST_SEGMENTS)
+    speed = [note for note in comparison.notes if _is_on_speed(note)]
+    yield from (escape(note) for note in speed[-1:])
+    yield from _folded(comparison, [note for note in comparison.notes if note not in speed[-1:]])
+
+
+def _sizes(facts: Sequence[SizeFact]) -> Iterator[str]:
+    """Yield the table of tokens: one row for each tokenizer and corpus."""
+    if not facts:
+        return
+    header = ["tokenizer", "corpus", "tokens before", "after", "change", "languages worse"]
+    rows = [
+        [
+            escape(fact.tokenizer),
+            escape(fact.corpus),
+            count(fact.base),
+            count(fact.candidate),
+            "–" if fact.change is None else signed_percent(fact.change),
+            f"{fact.worse} of {fact.languages}",
+        ]
+        for fact in facts[:MOST_ROWS]
+    ]
+    yield markdown_table(header, rows, left=2)
+
+
+def _languages(fact: SizeFact) -> Iterator[str]:
+    """Yield the languages that moved most."""
+    if fact.languages < 2:
+        return
+    header = ["moved most", "tokens before", "after", "change"]
+    rows = [
+        [
+            escape(line.language),
+            count(line.base),
+            count(line.candidate),
+            signed_percent(line.candidate / line.base - 1) if line.base else "–",
+        ]
+        for line in fact.lines[:MOST_LANGUAGES]
+    ]
+    yield markdown_table(header, rows)
+
+
+def _is_on_speed(note: str) -> bool:
+    return note.startswith("timing not compared") or note.endswith("warns and never fails")
+
+
+def _folded(comparison: Comparison, notes: Sequence[str]) -> Iterator[str]:
+    """Yield everything else behind a click."""
+    inside = [
+        *(["\n".join(f"- {escape(note)}" for note in notes)] if notes else []),
+        *moves_table(other_moves(comparison), MOST_ROWS),
+        *(escape(line) for line in comparison.unexplained),
+    ]
+    for explanation in comparison.explanations[:MOST_EXPLANATIONS]:
+        inside += explained(explanation, by=("cause",))
+    if inside:
+        yield "<details>\n<summary>What else moved, and why</summary>"
+        yield from inside
         yield "</details>"
-    yield from comparison.unexplained
 
 
 LEFT_OUT = "The rest does not fit here: see comparison.md."

@@ -23,7 +23,7 @@ from tokbench.bench.compare.snapshot import (
     Value,
     metric_facts,
 )
-from tokbench.bench.config.gate import Gate
+from tokbench.bench.config.gate import Gate, Rule
 from tokbench.reports.comparison.short import MOST_BYTES
 
 
@@ -192,3 +192,63 @@ def test_a_terminal_gets_one_line_for_a_pass(comparison: Comparison) -> None:
     assert rendered("text", same)["comparison.txt"] == (
         "base → again: Passes: all 6 values are the same.\n"
     )
+
+
+def test_a_comment_leads_with_the_fact_and_folds_the_rest(comparison: Comparison) -> None:
+    short = rendered("short", comparison)["comparison-short.md"]
+    # 100 + 50 + 20 tokens became 103 + 49 + 20
+    assert short.startswith(
+        "**bpe: +1.2 % tokens on web** (1 of 3 languages worse; worst en +3.0 %). "
+        "Ids changed in 2 of 6 documents.\n\n"
+        "Fails: 2 worse, 1 changed of 6 compared values.\n"
+    )
+    before_fold, _, _folded = short.partition("<details>")
+    cells = [[cell.strip() for cell in row] for row in rows(before_fold)]
+    assert ["bpe", "web", "170", "172", "+1.2 %", "1 of 3"] in cells
+    assert ["en", "100", "103", "+3.0 %"] in cells
+    assert ["de", "50", "49", "−2.0 %"] in cells
+    assert "a&#124;b" in before_fold  # a segment, before and after
+    assert max(len(row) for row in rows(before_fold)) <= 7
+    assert "bytes_per_token" not in short  # the same fact in another unit
+
+
+def test_a_comment_names_five_languages_and_three_segments_at_most(comparison: Comparison) -> None:
+    names = tuple(f"l{i}" for i in range(9))
+    before = {key("tokens", name): 100.0 for name in names}
+    after = {k: 100.0 + i for i, k in enumerate(before)}
+    segments = tuple(replace(SEGMENT, cause=f"cause{i}") for i in range(9))
+    sides = [snapshot(n, v, names) for n, v in (("a", before), ("b", after))]
+    found = replace(
+        compare(*sides, Gate()),
+        explanations=(replace(EXPLANATION, top=segments, by={"cause": ()}),),
+    )
+    shown = rendered("short", found)["comparison-short.md"].partition("<details>")[0]
+    listed = [row[0].strip() for row in rows(shown)]
+    assert [name for name in listed if name in names] == ["l8", "l7", "l6", "l5", "l4"]
+    assert [i for i in range(9) if f"cause{i}" in shown] == [0, 1, 2]
+
+
+def test_a_comment_says_what_rules_let_pass_and_one_line_on_speed(comparison: Comparison) -> None:
+    loose = compare(comparison.base, comparison.candidate, Gate(rules=[Rule(allow="anything")]))
+    notes = (
+        "library versions: x",
+        "4 stored ratios compared, 0 moved; stored timing warns and never fails",
+    )
+    short = rendered("short", replace(loose, notes=notes))["comparison-short.md"]
+    shown, _, folded = short.partition("<details>")
+    assert "Passes because rules allow 2 worse and 1 changed values" in shown
+    assert "4 stored ratios compared" in shown
+    assert "library versions" not in shown
+    assert "library versions" in folded
+
+
+def test_names_in_a_comment_are_never_markup(comparison: Comparison) -> None:
+    named = replace(
+        comparison,
+        base=replace(comparison.base, name="x <img src=a> [l](http://evil) **b**\n::error::y"),
+        unexplained=("No segments are shown: x <img src=a> [l](http://evil)\n::error::y",),
+    )
+    short = rendered("short", named)["comparison-short.md"]
+    assert "<img" not in short
+    assert "](" not in short
+    assert not any(line.startswith("::") for line in short.splitlines())
