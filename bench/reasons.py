@@ -8,7 +8,7 @@ to people, in words that may change.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 Reason = Literal[
     "lost_text",
@@ -106,6 +106,26 @@ REASONS: Mapping[Reason, str] = {
     "other": "A plug-in's own reason; `detail` says which.",
 }
 """Meaning of each code, in one line."""
+
+
+UNRANKED: frozenset[Reason] = frozenset(
+    {
+        "lost_text",
+        "lossy",
+        "never_exact",
+        "byte_sum_breached",
+        "trained_on_text",
+        "documents_failed",
+    }
+)
+"""Reasons for which a value is shown and must not be compared with those of other tokenizers."""
+
+
+class Why(NamedTuple):
+    """Why a row has no plain value: the code, and the same in words."""
+
+    reason: Reason
+    detail: str
 
 
 def known_reason(code: object) -> Reason:

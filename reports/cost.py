@@ -14,6 +14,7 @@ from tokbench.bench.results import costs
 from tokbench.bench.results.costs import ModelCost
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.marks import UNRANKED
 from tokbench.reports.view import View, view_of
 
 Line = dict[str, Any]
@@ -116,6 +117,7 @@ def _line(
         "language": language,
         "tokens": total,
         "premium": premium,
+        "ranked": row is None or row["ranked"] or premium is None,
         "attention_ratio": costs.attention_ratio(premium),
         "longest_document_context_used": costs.context_used(int(tokens.max()), model.context),
         "documents_over_context": (
@@ -176,7 +178,7 @@ def _lines_table(lines: list[Line]) -> str:
               "attention", "longest of context", "note"]  # fmt: skip
     rows = [
         [
-            escape(x["language"]),
+            escape(x["language"]) + ("" if x["ranked"] else f" {UNRANKED}"),
             count(x["tokens"]),
             number(x["input_price"], 4),
             number(x["output_price"], 4),
@@ -188,4 +190,7 @@ def _lines_table(lines: list[Line]) -> str:
         ]
         for x in lines
     ]
-    return markdown_table(header, rows)
+    shown = markdown_table(header, rows)
+    if all(x["ranked"] for x in lines):
+        return shown
+    return f"{shown}\n\n{UNRANKED} text is lost, or was trained on: not comparable with others."

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokbench.bench.markup import count, escape, markdown_table, number, percent
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.tokens import code, shown_bytes, shown_text
 from tokbench.reports.view import Row, View, meaning_of, view_of
 
@@ -22,7 +23,7 @@ class Detail(ReportPlugin):
         view = view_of(results)
         blocks = [f"# {escape(results.name)}, in detail"]
         for corpus in view.corpora:
-            blocks.append(f"## {escape(corpus)}")
+            blocks += [f"## {escape(corpus)}", *explained(view, corpus)]
             for title, remark, table in _sections(view, corpus):
                 blocks += [f"### {title}", remark, table]
         return {"detail.md": "\n\n".join(blocks) + "\n"}
@@ -44,7 +45,7 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
             "Pairs of tokenizers",
             "In how many languages the row surely needs fewer tokens than the column: the paired "
             "95 % interval of their ratio is below 1.",
-            ["", *map(escape, view.tokenizers)],
+            ["", *_headings(view, corpus)],
             _pairs(view, corpus),
             1,
         ),
@@ -59,7 +60,7 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
         (
             "Bytes of the tokens emitted",
             "Over all languages of the corpus: the share of tokens that have so many bytes.",
-            ["bytes", *map(escape, view.tokenizers)],
+            ["bytes", *_headings(view, corpus)],
             _lengths(view, corpus),
             1,
         ),
@@ -90,6 +91,10 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
             yield title, remark, markdown_table(header, rows, left=left)
 
 
+def _headings(view: View, corpus: str) -> list[str]:
+    return [marked(view, name, corpus) for name in view.tokenizers]
+
+
 def _interval(row: Row | None, digits: int = 2, scale: float = 1.0) -> str:
     if row is None or row["ci_low"] is None or row["ci_high"] is None:
         return "–"
@@ -107,7 +112,8 @@ def _per_character(view: View, corpus: str) -> Rows:
             lines.append(
                 [
                     escape(language),
-                    escape(name),
+                    escape(name)
+                    + mark_of(view.row("tokens_per_character", name, corpus, language)),
                     number(value, 3),
                     number(view.value("mean_tokens_per_character", name, corpus, language), 3),
                     percent(overhead["value"] if overhead else None),
@@ -132,7 +138,10 @@ def _pairs(view: View, corpus: str) -> Rows:
     if not compared:
         return []
     return [
-        [escape(a), *("" if a == b else str(fewer.get((a, b), 0)) for b in view.tokenizers)]
+        [
+            marked(view, a, corpus),
+            *("" if a == b else str(fewer.get((a, b), 0)) for b in view.tokenizers),
+        ]
         for a in view.tokenizers
     ]
 
@@ -148,7 +157,7 @@ def _emitted(view: View, corpus: str) -> Rows:
         ]
         lines.append(
             [
-                escape(name),
+                marked(view, name, corpus),
                 number(view.value("graphemes_per_token", name, corpus, first)),
                 number(view.value("normalized_sequence_length", name, corpus, first)),
                 percent(view.value("space_initial_share", name, corpus, first)),
@@ -166,7 +175,11 @@ def _listed(view: View, corpus: str, what: str) -> Rows:
         and row["corpus"] == corpus
         and row["data"].get("class") == what
     }
-    return [[escape(name), _tokens(found[name])] for name in view.tokenizers if found.get(name)]
+    return [
+        [marked(view, name, corpus), _tokens(found[name])]
+        for name in view.tokenizers
+        if found.get(name)
+    ]
 
 
 def _tokens(tokens: Sequence[Row]) -> str:

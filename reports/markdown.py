@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tokbench.bench.markup import escape
+from tokbench.bench.markup import escape, markdown_table
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.sections import inequality, pairs, probing, survival, usage, vocabularies
@@ -51,6 +51,11 @@ def _opening(view: View) -> Iterator[str]:
     for section in (inequality, usage, survival, pairs, vocabularies, probing):
         sentences += section.verdicts(view)
     yield "\n".join(f"- {escape(sentence)}" for sentence in sentences)
+    failed = [("corpus", *one) for one in view.failed_corpora.items()]
+    failed += [("tokenizer", *one) for one in view.failed_tokenizers.items()]
+    if failed:
+        rows = [[escape(cell) for cell in line] for line in failed]
+        yield markdown_table(["failed", "name", "why"], rows, left=3)
 
 
 def _corpus(view: View, corpus: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokbench.bench.markup import count, number, percent, plural, table
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.marks import explained, marks_of
 from tokbench.reports.sections.conformance import WRONG, mark_explained, not_right
 from tokbench.reports.view import (
     ONE_BATCH,
@@ -44,9 +45,18 @@ def _corpus(view: View, corpus: str) -> str:
     pinned = _pinned(lines)
     header += [f"encode × {pinned}"] if pinned else []
     marks = dict.fromkeys(not_right(view), f" {WRONG}")
-    rows = [_row(line, bool(pivot), pinned, marks.get(line.tokenizer, "")) for line in lines]
+    rows = [
+        _row(
+            line,
+            line.tokenizer + marks_of(view, line.tokenizer, corpus),
+            bool(pivot),
+            pinned,
+            marks.get(line.tokenizer, ""),
+        )
+        for line in lines
+    ]
     shown = table(header, rows, right=range(1, len(header)))
-    return "\n".join([head, shown, *_floor(view, corpus, pinned)])
+    return "\n".join([head, shown, *explained(view, corpus), *_floor(view, corpus, pinned)])
 
 
 def _pinned(lines: Sequence[TokenizerSummary]) -> str | None:
@@ -65,9 +75,11 @@ def _floor(view: View, corpus: str, pinned: str | None) -> Iterator[str]:
         )
 
 
-def _row(line: TokenizerSummary, parallel: bool, pinned: str | None, mark: str) -> list[str]:
+def _row(
+    line: TokenizerSummary, name: str, parallel: bool, pinned: str | None, mark: str
+) -> list[str]:
     row = [
-        line.tokenizer,
+        name,
         count(line.n_entries),
         count(line.tokens),
         number(line.pivot_bytes_per_token),

@@ -19,6 +19,7 @@ from tokbench.bench.markup import count, escape, markdown_table, number, percent
 from tokbench.bench.results.costs import embedding_parameters
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.marks import marked
 from tokbench.reports.view import View, trained_on, view_of
 
 Point = dict[str, Any]
@@ -72,7 +73,7 @@ class Sweep(ReportPlugin):
         rows = []
         for point in line:
             row = [
-                escape(point["tokenizer"]),
+                point["name"],
                 count(point["ids"]),
                 count(point["tokens"]),
                 number(point["bytes_per_token"]),
@@ -121,6 +122,7 @@ def _point(view: View, key: str, corpus: str, widths: tuple[int, ...]) -> Point 
     ids = view.run["tokenizers"][key]["n_ids"]
     return {
         "tokenizer": key,
+        "name": marked(view, key, corpus),
         "ids": ids,
         "tokens": tokens,
         "bytes": n_bytes,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tokbench.bench.markup import escape, number, percent
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import mark_of, marked
 from tokbench.reports.view import Row, View
 
 Cell = Callable[[View, str, str, str], str]
@@ -19,7 +20,7 @@ def by_language(view: View, corpus: str, names: Sequence[str], cell: Cell) -> st
         [escape(language), *(unbroken(cell(view, name, corpus, language)) for name in names)]
         for language in view.languages(corpus)
     ]
-    return table(["language", *map(escape, names)], rows)
+    return table(["language", *(marked(view, name, corpus) for name in names)], rows)
 
 
 def value_of(metric: str, write: Callable[[float | None], str] = number, **params: Any) -> Cell:
@@ -29,7 +30,7 @@ def value_of(metric: str, write: Callable[[float | None], str] = number, **param
         row = view.row(metric, tokenizer, corpus, language, **params)
         if row is not None and row["status"] == "refused":
             return "refused"
-        return write(None if row is None else row["value"])
+        return write(None if row is None else row["value"]) + mark_of(row)
 
     return cell
 
@@ -41,7 +42,7 @@ def interval_of(metric: str) -> Cell:
         row = view.row(metric, tokenizer, corpus, language)
         if row is None or row["ci_low"] is None:
             return "–"
-        return f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+        return f"{number(row['ci_low'])} to {number(row['ci_high'])}{mark_of(row)}"
 
     return cell
 
@@ -62,6 +63,7 @@ def crossed(
     keys: Iterable[Any],
     cell: Callable[[str, Any], str],
     title: Callable[[Any], str] = str,
+    heading: Callable[[str], str] = escape,
 ) -> str:
     """Return a table with a row for each key and a column for each tokenizer.
 
@@ -72,7 +74,7 @@ def crossed(
         cells = [unbroken(cell(name, key)) for name in names]
         if any(one not in ("–", "") for one in cells):
             rows.append([escape(title(key)), *cells])
-    return table([corner, *map(escape, names)], rows) if rows else ""
+    return table([corner, *map(heading, names)], rows) if rows else ""
 
 
 def unbroken(cell: str) -> str:

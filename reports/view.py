@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from statistics import median
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tokbench.bench.markup import listed, number, plural, word_for
+from tokbench.bench.markup import listed, number, percent, plural, word_for
 from tokbench.bench.results.run_folder import Results
 
 Row = dict[str, Any]
@@ -66,6 +66,41 @@ class View:
             place = RowKey(row["metric"], row["tokenizer"], row["corpus"], row["language"])
             index.setdefault(place, []).append(row)
         return index
+
+    @cached_property
+    def unranked(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Why values of a tokenizer on a corpus must not be compared, by code; none where they may.
+
+        `lost_text` stands for runs that did not store the code.
+        """
+        found: dict[tuple[str, str], set[str]] = {}
+        for row in self.rows:
+            place = row["tokenizer"], row["corpus"]
+            shown = row["value"] is not None and row["status"] in ("ok", "partial")
+            if shown and not row["ranked"] and None not in place:
+                found.setdefault(place, set()).add(row["reason"] or "lost_text")
+        return {place: frozenset(reasons) for place, reasons in found.items()}
+
+    @cached_property
+    def failed_corpora(self) -> dict[str, str]:
+        """Corpora of which no language could be read, and the first reason."""
+        return self._failed("corpus", "corpus_failed", lambda name: name in self.corpora)
+
+    @cached_property
+    def failed_tokenizers(self) -> dict[str, str]:
+        """Tokenizers that could not be loaded or trained, and why."""
+        codes = ("tokenizer_failed", "training_failed", "worker_lost")
+        found: dict[str, str] = {}
+        for code in codes:
+            found |= self._failed("tokenizer", code, lambda name: name in self.tokenizers)
+        return found
+
+    def _failed(self, by: str, code: str, is_there: Callable[[str], bool]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for cell in self.run["cells"]:
+            if cell.get("reason") == code and not is_there(cell[by]):
+                found.setdefault(cell[by], cell["detail"] or "no reason recorded")
+        return found
 
     @cached_property
     def findings(self) -> list[Row]:
@@ -302,7 +337,7 @@ def median_premium(line: TokenizerSummary) -> str:
 
 def verdicts(view: View) -> list[str]:
     """Return the sentences a report opens with: what the numbers say, per corpus."""
-    sentences = []
+    sentences = [*_failures(view), *_breaches(view)]
     for corpus in view.ordered_corpora:
         sentences += _verdict(view, corpus, summarize(view, corpus))
     bundled = [name for name in view.ordered_corpora if view.is_bundled(name)]
@@ -314,6 +349,45 @@ def verdicts(view: View) -> list[str]:
     return sentences
 
 
+def _failures(view: View) -> Iterator[str]:
+    """Yield what could not be read or loaded, each once."""
+    for name, why in view.failed_corpora.items():
+        yield f"Corpus {name} could not be read: {why}"
+    for name, why in view.failed_tokenizers.items():
+        yield f"Tokenizer {name} could not be loaded: {why}"
+
+
+def _breaches(view: View) -> Iterator[str]:
+    """Yield the tokenizers whose token bytes do not add up to the text."""
+    for name in view.tokenizers:
+        n = sum(
+            round(row["value"] or 0)
+            for corpus in view.corpora
+            for language in view.languages(corpus)
+            for row in view.rows_at("byte_sum_breaches", name, corpus, language)
+        )
+        if n:
+            yield (
+                f"Token bytes of {name} do not add up to the text in {plural(n, 'document')}: its "
+                "bytes per token cannot be trusted, and it is not ranked there."
+            )
+
+
+def _the_same(view: View, lines: Sequence[TokenizerSummary]) -> Iterator[str]:
+    """Yield a sentence for each tokenizer that stands under several keys."""
+    groups: dict[str, list[str]] = {}
+    for line in lines:
+        fingerprint = view.run["tokenizers"][line.tokenizer]["fingerprint"]
+        groups.setdefault(fingerprint, []).append(line.tokenizer)
+    for names in groups.values():
+        if len(names) > 1:
+            yield f"{listed(names)} are the same tokenizer under {plural(len(names), 'key')}."
+
+
+def _different(view: View, lines: Sequence[TokenizerSummary]) -> int:
+    return len({view.run["tokenizers"][line.tokenizer]["fingerprint"] for line in lines})
+
+
 def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list[str]:
     if not view.ranks:
         return [f"On {corpus}, nothing was ranked: no suite of this run ranks."]
@@ -321,7 +395,12 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     ranked = [line for line in lines if line.ranked_in]
     if not ranked:
         sentences = [f"On {corpus}, no tokenizer could be ranked."]
-    elif len(ranked) > 1 and all(line.first_in == len(languages) for line in ranked):
+    elif _different(view, ranked) == 1:
+        only = listed([line.tokenizer for line in ranked])
+        sentences = [f"On {corpus}, there is nothing to compare {only} with."]
+        if len(lines) > len(ranked):
+            sentences = [f"On {corpus}, only {only} could be ranked."]
+    elif all(line.first_in == len(languages) for line in ranked):
         sentences = [
             f"On {corpus}, no ranked tokenizer surely writes fewer tokens than another: "
             f"{view.documents(corpus)} for each language cannot tell them apart."
@@ -348,8 +427,9 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     if trained:
         sentences.append(
             f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} itself, which flatters "
-            f"{word_for(len(trained), 'it', 'them')} there."
+            f"{word_for(len(trained), 'it', 'them')} there, and so not ranked."
         )
+    sentences += _the_same(view, lines)
     for reason, unranked in _unranked(view, corpus, lines).items():
         sentences.append(f"On {corpus}, not ranked because {reason}: {'; '.join(unranked)}.")
     return sentences
@@ -361,15 +441,25 @@ def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dic
     found: dict[str, list[str]] = {}
     for line in lines:
         rows = [view.row("rank", line.tokenizer, corpus, language) for language in languages]
-        reasons = Counter(_why_unranked(row) for row in rows if row is None or row["value"] is None)
-        for reason, n in reasons.items():
-            found.setdefault(reason, []).append(f"{line.tokenizer} in {n} of {len(languages)}")
+        codes = [_code(row) for row in rows if row is None or row["value"] is None]
+        words = [_UNRANKED.get(c, "documents failed") for c in codes if c != "trained_on_text"]
+        for why, n in Counter(words).items():
+            told = f"{line.tokenizer} in {n} of {len(languages)}"
+            if why == _UNRANKED["lossy"]:
+                told += f" ({percent(line.lost_share)} of all bytes)"
+            found.setdefault(why, []).append(told)
     return found
 
 
-def _why_unranked(row: Row | None) -> str:
-    return _UNRANKED.get(row["reason"] if row else "", "documents failed")
+def _code(row: Row | None) -> str:
+    return (row["reason"] if row else None) or "documents_failed"
 
 
-_UNRANKED = {"lost_text": "text is lost", "no_tokens": "there are no tokens"}
+_UNRANKED = {
+    "lost_text": "text is lost",
+    "lossy": "text is lost",
+    "never_exact": "no document comes back",
+    "byte_sum_breached": "token bytes do not add up",
+    "no_tokens": "there are no tokens",
+}
 """Why a tokenizer has no place, by the code of its row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,7 @@ from tokbench.bench.count.stats import NO_INTERVAL, Interval
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Measurement, MetricSpec, Status
-from tokbench.bench.reasons import Reason
-
-
-class Why(NamedTuple):
-    """Why a row has no plain value: the code, and the same in words."""
-
-    reason: Reason
-    detail: str
+from tokbench.bench.reasons import Why
 
 
 def row(

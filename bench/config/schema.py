@@ -21,6 +21,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -114,7 +115,15 @@ class RunConfig(_Strict):
         0.1,
         ge=0,
         le=1,
-        description="Share of lost bytes above which a tokenizer is shown but not ranked.",
+        description="Share of lost bytes above which values that depend on the token count, such as "
+        "the premium, are refused.",
+    )
+    rank_lost_limit: float = Field(
+        0.001,
+        ge=0,
+        le=1,
+        description="Share of lost bytes above which a tokenizer is shown without a place. At most "
+        "`lost_limit`.",
     )
     resamples: int = Field(
         1000,
@@ -126,6 +135,19 @@ class RunConfig(_Strict):
         Limits(), description="Time and memory that one worker process may take."
     )
     gate: Gate = Field(Gate(), description="What `compare` and `pytest --tokbench-gate` let move.")
+
+    @field_validator("rank_lost_limit")
+    @classmethod
+    def _at_most_lost_limit(cls, limit: float, info: ValidationInfo) -> float:
+        most = info.data.get("lost_limit", 1.0)
+        if limit > most:
+            raise ValueError(f"must be at most lost_limit ({most:g})")
+        return limit
+
+    @property
+    def rank_limit(self) -> float:
+        """`rank_lost_limit`, lowered to a `lost_limit` that is below its default."""
+        return min(self.rank_lost_limit, self.lost_limit)
 
     @field_validator("suites", "reports", mode="before")
     @classmethod

@@ -2,7 +2,8 @@
 
 A round trip is judged on whole documents. Lost bytes are those of the input's characters that do
 not come back: covered by unknown tokens, or gone from the decoded text (a multiset difference per
-document; white space and canonically equivalent forms do not count, order is not looked at).
+document; canonically equivalent forms do not count, order is not looked at), and white space that
+appears, vanishes or changes inside the text. White space at its ends is no loss.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.count.tally import EXACT, LOSS_CAUSES, LOSSY, NORMALIZED, ROUND_TRIP
+from tokbench.bench.count.white_space import WHITE_SPACE_CAUSES, white_space_loss
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.markup import plural
@@ -59,7 +61,12 @@ def judge(
     differing = dict(itertools.compress(pairs, map(operator.ne, batch.texts, decoded)))
     with_unknown = _without_unknown(tokenizer, batch, encoded, differing, boundaries, lost, watch)
     suspects: dict[int, tuple[Settled, Settled]] = {}
+    converted: dict[int, int] = {}
     for i, (before, after) in differing.items():
+        spaces = white_space_loss(before, after, gaps=i in with_unknown)
+        for cause, n_bytes in spaces.lost.items():
+            lost[cause][i] = n_bytes
+        converted[i] = spaces.converted
         words, words_after = before.split(), after.split()
         if words == words_after:  # as they are written: their normal forms are equal too
             kinds[i] = LOSSY if i in with_unknown else NORMALIZED
@@ -73,11 +80,43 @@ def judge(
                 suspects[i] = pair
     if suspects:
         _add_lost_characters(suspects, lost)
+    _settle_causes(batch, lost, converted, _unplaced(with_unknown, boundaries))
     return RoundTrip(
         kinds=kinds,
         lost=lost,
         findings=_witnesses(tokenizer, batch, encoded, decoded, boundaries, kinds, lost),
     )
+
+
+def _unplaced(with_unknown: frozenset[int], boundaries: Boundaries | None) -> frozenset[int]:
+    """Return the documents whose unknown tokens cover nobody knows what."""
+    if boundaries is None:
+        return with_unknown
+    return frozenset(i for i in with_unknown if not boundaries.known[i])
+
+
+def _settle_causes(
+    batch: SliceBatch,
+    lost: dict[str, IntArray],
+    converted: Mapping[int, int],
+    unplaced: Iterable[int],
+) -> None:
+    """Give lost bytes one cause each, and no document more than it has.
+
+    A zero-width character that became white space is spacing; what is unexplained in a document
+    with unknown tokens, whose places are not known, is under them.
+    """
+    for i, n_bytes in converted.items():
+        lost["other"][i] -= min(n_bytes, int(lost["other"][i]))
+    for i in unplaced:
+        lost["unknown"][i] += lost["other"][i]
+        lost["other"][i] = 0
+    over = sum(lost.values()) - np.diff(batch.offsets)
+    for i in np.flatnonzero(over > 0).tolist():  # white space that appears has no bytes of its own
+        for cause in WHITE_SPACE_CAUSES:
+            less = min(int(lost[cause][i]), max(int(over[i]), 0))
+            lost[cause][i] -= less
+            over[i] -= less
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +188,11 @@ def _without_unknown(
     if boundaries is not None:
         starts, ends = boundaries.starts[unknown], boundaries.ends[unknown]
         covered = covered_bytes(len(batch.buffer), starts, ends)
-        kept = _outside(batch, covered, documents, lost["unknown"])
+        marked = (ends - starts > 1) & (
+            batch.buffer[np.minimum(starts, len(batch.buffer) - 1)] == 32
+        )
+        counted = covered_bytes(len(batch.buffer), starts + marked, ends)
+        kept = _outside(batch, covered, counted, documents, lost["unknown"])
     for i, before, after in zip(documents, kept, clean, strict=True):
         differing[i] = before, after
     return frozenset(documents)
@@ -182,25 +225,20 @@ def covered_bytes(n: int, starts: IntArray, ends: IntArray) -> npt.NDArray[np.bo
 def _outside(
     batch: SliceBatch,
     covered: npt.NDArray[np.bool_],
+    counted: npt.NDArray[np.bool_],
     documents: Sequence[int],
     lost: IntArray,
 ) -> Iterator[str]:
-    """Yield each document without what is covered; count the covered bytes that are not space."""
+    """Yield each document without what is covered; count what is lost under it.
+
+    That is everything but the space that a piece may begin with, which the decoder gives back.
+    """
     ends = np.searchsorted(np.flatnonzero(covered), batch.offsets)
-    gone = batch.buffer[covered].tobytes()
+    gone = np.diff(np.searchsorted(np.flatnonzero(counted), batch.offsets))
     left, left_ends = batch.buffer[~covered].tobytes(), (batch.offsets - ends).tolist()
-    gone_ends = ends.tolist()
-    text = gone.decode("utf-8", "replace")
-    has_space = text.split(maxsplit=1) != [text]
     for i in documents:
-        under = gone[gone_ends[i] : gone_ends[i + 1]]
-        lost[i] = _visible(under) if has_space else len(under)
+        lost[i] = gone[i]
         yield left[left_ends[i] : left_ends[i + 1]].decode("utf-8", "replace")
-
-
-def _visible(data: bytes) -> int:
-    """Count the bytes that are not white space."""
-    return len("".join(data.decode("utf-8", "replace").split()).encode())
 
 
 def _add_lost_characters(
@@ -337,9 +375,11 @@ def _witnesses(
                 tokenizer, batch, encoded, boundaries, i, decoded[i]
             )
             reason = explain(batch.texts[i], decoded[i], {c: int(v[i]) for c, v in lost.items()})
-            if swallowed is not None and "space" in reason:
+            spaces_alone = "".join(batch.texts[i].split()) == "".join(decoded[i].split())
+            if swallowed is not None and spaces_alone:
                 reason = f"white space beside the added token {swallowed!r} was swallowed"
-            found.append(_witness(batch, i, decoded[i], ROUND_TRIP[kind], reason))
+            causes = [cause for cause in LOSS_CAUSES if lost[cause][i]]
+            found.append(_witness(batch, i, decoded[i], ROUND_TRIP[kind], reason, causes))
     return tuple(found)
 
 
@@ -353,20 +393,21 @@ def explain(before: str, after: str, lost: dict[str, int]) -> str:
     """
     if after == f" {before}":
         return "a leading space was added"
-    if _alike(before, after):
-        if "".join(before.split()) == "".join(after.split()):
-            return "white space was trimmed, merged or changed"
-        return "the Unicode normal form changed"
     parts = sorted(((n, cause) for cause, n in lost.items() if n), reverse=True)
+    if not parts and _alike(before, after):
+        if "".join(before.split()) == "".join(after.split()):
+            return "white space was trimmed at the ends"
+        return "the Unicode normal form changed"
     if parts:
-        return "lost: " + ", ".join(f"{plural(n, 'byte')} by {cause}" for n, cause in parts)
-    if "".join(before.split()) == "".join(after.split()):
-        fewer = sum(map(str.isspace, after)) < sum(map(str.isspace, before))
-        return f"white space was {'lost' if fewer else 'added'} inside the text"
+        return "lost: " + ", ".join(
+            f"{plural(n, 'byte')} by {cause.replace('_', ' ')}" for n, cause in parts
+        )
     return "characters were added, moved or replaced"
 
 
-def _witness(batch: SliceBatch, i: int, after: str, kind: str, reason: str) -> Finding:
+def _witness(
+    batch: SliceBatch, i: int, after: str, kind: str, reason: str, causes: Sequence[str]
+) -> Finding:
     before = batch.texts[i]
     at = next(
         (p for p, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
@@ -381,6 +422,7 @@ def _witness(batch: SliceBatch, i: int, after: str, kind: str, reason: str) -> F
         message=f"{reason}; first difference at character {at}: {expected} came back as {got}",
         data={
             "class": kind,
+            "lost": list(causes),
             "position": at,
             "expected": expected,
             "got": got,

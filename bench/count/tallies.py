@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from tokbench.bench.count.resampling import Resampling
-from tokbench.bench.count.tally import LOSS_CAUSES, Cell, CellKey, CorpusFacts, TokenizerFacts
+from tokbench.bench.count.tally import (
+    EXACT,
+    LOSS_CAUSES,
+    NORMALIZED,
+    Cell,
+    CellKey,
+    CorpusFacts,
+    Tally,
+    TokenizerFacts,
+)
 from tokbench.bench.count.token_bytes import Contents
+from tokbench.bench.markup import percent, plural
 from tokbench.bench.model import Place
+from tokbench.bench.reasons import Why, known_reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +37,7 @@ class Tallies:
     seed: int
     resamples: int
     lost_limit: float
+    rank_lost_limit: float = 0.001
     contents: Mapping[str, Contents] = field(default_factory=dict)
     """What the ids of each tokenizer stand for."""
 
@@ -36,6 +49,35 @@ class Tallies:
         """Return what is known of the text of a cell."""
         return self.corpora[key.place]
 
+    def why_unranked(self, cell: Cell) -> Why | None:
+        """Return why the values of a cell must not be compared, None where they may be."""
+        if cell.key not in self._unranked:
+            self._unranked[cell.key] = self._why_unranked(cell)
+        return self._unranked[cell.key]
+
+    def _why_unranked(self, cell: Cell) -> Why | None:
+        tally, trained = cell.tally, self.tokenizers[cell.key.tokenizer].trained
+        if cell.status == "partial":
+            return Why("documents_failed", "not ranked: some documents failed")
+        if not tally.total("tokens"):
+            return Why("no_tokens", "not ranked: no tokens")
+        if breaches := tally.total("byte_sum_breach"):
+            words = f"the bytes of the tokens do not add up in {plural(breaches, 'document')}"
+            return Why("byte_sum_breached", f"not ranked: {words}")
+        lost = self.lost_share(cell) or 0.0
+        for reason, limit in (("lost_text", self.lost_limit), ("lossy", self.rank_lost_limit)):
+            if lost > limit:
+                words = f"{percent(lost)} of the text's bytes are lost (limit {percent(limit)})"
+                return Why(known_reason(reason), f"not ranked: {words}")
+        if not kept_documents(tally):
+            return Why("never_exact", "not ranked: no document comes back")
+        if trained and self._is_training_text(cell, trained):
+            return Why("trained_on_text", "not ranked: the tokenizer was trained on this text")
+        return None
+
+    def _is_training_text(self, cell: Cell, trained: Mapping[str, Any]) -> bool:
+        return self.facts(cell.key).sha256 in trained["text"]
+
     def lost_share(self, cell: Cell) -> float | None:
         """Share of input bytes that did not survive, None for a cell without bytes."""
         n_bytes = cell.tally.total("bytes")
@@ -43,8 +85,22 @@ class Tallies:
         return lost / n_bytes if n_bytes else None
 
     @cached_property
+    def _unranked(self) -> dict[CellKey, Why | None]:
+        return {}
+
+    @cached_property
     def resampling(self) -> Resampling:
         """The bootstrap shared by all suites of a run."""
         return Resampling(
             cells=self.counted(), corpora=self.corpora, seed=self.seed, resamples=self.resamples
         )
+
+
+def kept_documents(tally: Tally) -> int:
+    """Count the documents that come back.
+
+    Outer white space, one added leading space and the Unicode normal form may differ.
+    """
+    lost = sum(tally.documents[f"lost_{cause}"] for cause in LOSS_CAUSES)
+    kinds = tally.documents["round_trip"]
+    return int(((kinds == EXACT) | ((kinds == NORMALIZED) & (lost == 0))).sum())

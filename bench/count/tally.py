@@ -25,7 +25,16 @@ EXACT, NORMALIZED, LOSSY = 0, 1, 2
 ROUND_TRIP = ("exact", "normalized", "lossy")
 """Names of the round-trip classes, by their number in `Tally.documents`."""
 
-LOSS_CAUSES = ("unknown", "marks", "case", "compatibility", "other")
+LOSS_CAUSES = (
+    "unknown",
+    "marks",
+    "case",
+    "compatibility",
+    "spacing",
+    "line_ends",
+    "indentation",
+    "other",
+)
 
 WORD_COLUMNS = ("words", "word_tokens", "continued_words", "single_token_words")
 COLUMNS = (

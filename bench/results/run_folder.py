@@ -21,6 +21,7 @@ from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json, read_bounded
 from tokbench.bench.results.digest import digest_of, table_digest
+from tokbench.bench.results.ranked import derived
 from tokbench.bench.results.rows import check_findings, check_measurements
 from tokbench.bench.results.run_file import LARGEST, read_run_file
 from tokbench.bench.results.schemas import (
@@ -220,6 +221,8 @@ class Results:
             raise ResultsError(f"{self.folder / name}: is not among the files of run.json")
         try:
             table = self._read(name, None if self.is_old else columns)
+            if self.is_old and schema is MEASUREMENTS and "ranked" not in table.column_names:
+                table = table.append_column("ranked", derived(table, self.run["policy"]))
             return _in_schema(table, schema, old=self.is_old).select(columns or schema.names)
         except (pa.ArrowException, KeyError) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc

@@ -23,6 +23,7 @@ from tokbench.bench.files import whole_file
 from tokbench.bench.model import Finding, Measurement, Place
 from tokbench.bench.privacy import without_secrets
 from tokbench.bench.results.digest import TableDigest
+from tokbench.bench.results.ranked import with_ranked
 
 SCHEMA_VERSION = 2
 READABLE_VERSIONS = (1, SCHEMA_VERSION)
@@ -53,6 +54,7 @@ MEASUREMENTS = pa.schema(
         ("n", pa.int64()),
         ("params", pa.string()),
         ("status", pa.string()),
+        ("ranked", pa.bool_()),
         ("reason", pa.string()),
         ("detail", pa.string()),
     ]
@@ -201,10 +203,11 @@ def _measurement_rows(
             m.n,
             _params(m),
             m.status,
+            ranked,
             m.reason,
             None if m.detail is None else clean(m.detail),
         )
-        for m in measurements
+        for m, ranked in with_ranked(measurements, tallies)
     ]
 
 

@@ -160,6 +160,7 @@ def _count(
         seed=run.seed,
         resamples=run.resamples,
         lost_limit=run.lost_limit,
+        rank_lost_limit=run.rank_limit,
     )
     begun: list[CellTask] = []
     for tokenizer, keys in groupby(plan.cells, key=lambda key: key.tokenizer):
@@ -218,6 +219,7 @@ def _tallies(
         seed=config.run.seed,
         resamples=config.run.resamples,
         lost_limit=config.run.lost_limit,
+        rank_lost_limit=config.run.rank_limit,
         contents=_contents(folder, facts),
     )
 

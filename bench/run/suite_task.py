@@ -52,6 +52,7 @@ class Counted:
     seed: int
     resamples: int
     lost_limit: float
+    rank_lost_limit: float = 0.001
     cells: tuple[CellTask, ...] = ()
 
     def of(self, keys: Sequence[str]) -> Counted:
@@ -78,6 +79,7 @@ class Counted:
             seed=self.seed,
             resamples=self.resamples,
             lost_limit=self.lost_limit,
+            rank_lost_limit=self.rank_lost_limit,
             contents={key: one for key, one in contents.items() if one is not None},
         )
 

@@ -227,4 +227,7 @@ def _trained(key: str, wanted: _Wanted, facts: Mapping[str, Any]) -> Trained:
     options = dict(facts["tokenizer"])
     plugin = plugins.find(TokenizerPlugin, options.pop("type")).model_validate(options)
     source = TokenizerSource(key=key, plugin=plugin, folder=wanted.folder)
-    return Trained(source=source, facts={**facts, "corpus": wanted.entry.corpus})
+    return Trained(
+        source=source,
+        facts={**facts, "corpus": wanted.entry.corpus, "text": wanted.identity["text"]},
+    )

@@ -107,6 +107,7 @@ def run_json(record: RunRecord, digest: str) -> dict[str, Any]:
         "policy": {
             "special_tokens": "text",
             "lost_limit": config.run.lost_limit,
+            "rank_lost_limit": config.run.rank_limit,
         },
         "intervals": {"level": 0.95, "resamples": config.run.resamples, "seed": config.run.seed},
         "versions": library_versions(),

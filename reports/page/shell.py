@@ -25,7 +25,6 @@ from tokbench.reports.view import (
     View,
     median_premium,
     summarize,
-    trained_on,
     verdicts,
 )
 
@@ -161,11 +160,10 @@ def _row(
 
 def _mark(view: View, corpus: str, line: TokenizerSummary) -> str | None:
     """Why a tokenizer is not to be taken for a winner on a corpus, None where it may be."""
-    if corpus in trained_on(view, line.tokenizer):
+    reasons = view.unranked.get((line.tokenizer, corpus), frozenset())
+    if "trained_on_text" in reasons:
         return "trained on this very text"
-    if line.ranked_in < len(view.languages(corpus)) and view.ranks:
-        return "not ranked in every language: text is lost or documents failed"
-    return None
+    return "not ranked in every language: text is lost or documents failed" if reasons else None
 
 
 def _problems(view: View) -> Iterator[str]:

@@ -53,7 +53,8 @@ _ELSEWHERE = ("run", "throughput")
 def _failed_cells(view: View) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for cell in view.run["cells"]:
-        if cell["status"] != "ok":
+        at_the_top = cell["corpus"] in view.failed_corpora
+        if cell["status"] != "ok" and not at_the_top and cell["tokenizer"] in view.tokenizers:
             place = cell["tokenizer"], cell["status"], cell["detail"] or ""
             groups.setdefault(place, []).append(cell)
     for (tokenizer, status, detail), cells in groups.items():

@@ -7,11 +7,9 @@ from typing import Any
 
 from tokbench.bench.markup import count, escape, number, percent, plural, word_for
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
-from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize, trained_on
-
-UNRANKED = "†"
-TRAINED = "‡"
+from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize
 
 
 def corpus_sections(view: View, corpus: str) -> Iterator[str]:
@@ -24,7 +22,8 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
         yield "No tokenizer has results on this corpus; see below."
         return
     yield _by_tokenizer(view, corpus, lines)
-    yield from _notes_to_table(view, corpus, lines)
+    if notes := list(explained(view, corpus)):
+        yield "  \n".join(notes)
     names = [line.tokenizer for line in lines]
     yield from _sizes(view, corpus, names)
     yield from _other_ratios(view, corpus, names)
@@ -109,7 +108,7 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
     for line in lines:
         row = view.row("bytes_per_token", line.tokenizer, corpus, shown)
         cells = [
-            _marked(view, corpus, line),
+            marked(view, line.tokenizer, corpus),
             count(line.n_entries),
             count(line.tokens),
             with_interval(row),
@@ -130,35 +129,11 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
     return table(header, rows)
 
 
-def _marked(view: View, corpus: str, line: TokenizerSummary) -> str:
-    name = escape(line.tokenizer)
-    if view.ranks and line.ranked_in < len(view.languages(corpus)):
-        name += f" {UNRANKED}"
-    return f"{name} {TRAINED}" if corpus in trained_on(view, line.tokenizer) else name
-
-
-def _notes_to_table(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> Iterator[str]:
-    notes = []
-    if view.ranks and any(line.ranked_in < len(view.languages(corpus)) for line in lines):
-        limit = view.run["policy"]["lost_limit"]
-        notes.append(
-            f"{UNRANKED} not ranked in some languages: more than {percent(limit, 0)} of the bytes are "
-            "lost there, there are no tokens, or documents failed. Premiums are left out where text "
-            "is lost; then the median is over the languages in brackets."
-        )
-    if any(corpus in trained_on(view, line.tokenizer) for line in lines):
-        notes.append(
-            f"{TRAINED} trained on this very text, which flatters it: not comparable with the others."
-        )
-    if notes:
-        yield "  \n".join(notes)
-
-
 def _bytes_per_token(view: View, tokenizer: str, corpus: str, language: str) -> str:
     text = number(view.value("bytes_per_token", tokenizer, corpus, language))
     rank = view.row("rank", tokenizer, corpus, language)
     if rank is None or rank["value"] is None:
-        return text if text == "–" or not view.ranks else f"{text} {UNRANKED}"
+        return text + mark_of(view.row("bytes_per_token", tokenizer, corpus, language))
     return f"**{text}**" if rank["value"] == 1 else text
 
 
@@ -221,7 +196,8 @@ def _per_character(view: View, corpus: str, names: Sequence[str]) -> Iterator[st
     def cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
         total = view.value("tokens_per_character", tokenizer, corpus, language)
         mean = view.value("mean_tokens_per_character", tokenizer, corpus, language)
-        return number(total, 3) + ("" if mean is None else f" ({number(mean, 3)})")
+        mark = mark_of(view.row("tokens_per_character", tokenizer, corpus, language))
+        return number(total, 3) + ("" if mean is None else f" ({number(mean, 3)})") + mark
 
     yield folded(
         "Tokens per character, of totals (in brackets the mean over documents, as exercises "
@@ -240,7 +216,7 @@ def _premium_table(view: View, corpus: str, names: Sequence[str], metric: str) -
         characters = number(next((ratio for ratio in ratios if ratio is not None), None))
         values = (cell(view, name, corpus, language) for name in names)
         rows.append([escape(language), characters, *values])
-    return table(["language", "characters", *map(escape, names)], rows)
+    return table(["language", "characters", *(marked(view, n, corpus) for n in names)], rows)
 
 
 def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tokbench.bench.markup import count, escape, number, percent, plural
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import mark_of, marked
 from tokbench.reports.tables import Cell, by_language, folded
 from tokbench.reports.view import Row, View
 
@@ -103,7 +104,7 @@ def _spread_line(view: View, corpus: str, name: str, gini: Row) -> list[str]:
 
     interval = "" if gini["ci_low"] is None else f" ({gini['ci_low']:.3f} to {gini['ci_high']:.3f})"
     return [
-        escape(name),
+        marked(view, name, corpus),
         count(gini["n"]),
         number(of("mean_premium")),
         f"{number(gini['value'], 3)}{interval}",
@@ -168,7 +169,7 @@ def _context_line(view: View, corpus: str, name: str, length: int) -> list[str] 
         return None
     least = min(shares.items(), key=lambda item: item[1], default=None)
     return [
-        escape(name),
+        marked(view, name, corpus),
         count(characters),
         count(view.value("context_words", name, corpus, shown, tokens=length)),
         percent(median(shares.values()) if shares else None),
@@ -182,6 +183,10 @@ def _fits(length: int) -> Cell:
         if row is None or row["value"] is None:
             return "refused" if row is not None and row["status"] == "refused" else "–"
         share = view.value("context_share", tokenizer, corpus, language)
-        return count(row["value"]) + ("" if share is None else f" ({percent(share, 0)})")
+        return (
+            count(row["value"])
+            + ("" if share is None else f" ({percent(share, 0)})")
+            + mark_of(row)
+        )
 
     return cell

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from tokbench.bench.markup import escape, listed, number, percent, word_for
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import marked
 from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, shown_text
 from tokbench.reports.view import Row, View
@@ -241,4 +243,5 @@ def _code_by_language(view: View, corpus: str, names: Sequence[str], metric: str
     def cell(name: str, language: str) -> Any:
         return _written(metric, view.value(metric, name, corpus, language))
 
-    return crossed("language", names, view.languages(corpus), cell)
+    named = partial(marked, view, corpus=corpus)
+    return crossed("language", names, view.languages(corpus), cell, heading=named)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tokbench.bench.markup import count, escape, number, plural
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import mark_of
 from tokbench.reports.sections.conformance import mark_explained, speed_name
 from tokbench.reports.tables import folded
 from tokbench.reports.view import Row, View
@@ -204,9 +205,9 @@ def _cell(ratio: Row | None, speed: Row | None, *, pinned: bool) -> str:
     if ratio is not None and ratio["value"] is not None:
         unsure = "≈ " if ratio["params"]["verdict"] == "not resolvable" else ""
         interval = f"{number(ratio['ci_low'])} to {number(ratio['ci_high'])}"
-        return f"{unsure}{number(ratio['value'])} ({interval})"
+        return f"{unsure}{number(ratio['value'])} ({interval}){mark_of(ratio)}"
     if speed is not None and speed["value"] is not None:
-        return "pinned" if pinned else "no ratio"
+        return ("pinned" if pinned else "no ratio") + mark_of(speed)
     return str(speed["status"]) if speed is not None else "–"
 
 
@@ -229,14 +230,14 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
 
 
 def _plain(row: Row | None) -> str:
-    return "–" if row is None or row["value"] is None else number(row["value"], 1)
+    return "–" if row is None or row["value"] is None else number(row["value"], 1) + mark_of(row)
 
 
 def _with_quartiles(row: Row | None) -> str:
     if row is None or row["value"] is None:
         return "–"
     low, high = row["params"]["quartiles"]
-    return f"{number(row['value'], 1)} ({number(low, 1)} to {number(high, 1)})"
+    return f"{number(row['value'], 1)} ({number(low, 1)} to {number(high, 1)}){mark_of(row)}"
 
 
 def _texts(values: Values) -> Iterator[str]:

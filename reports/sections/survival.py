@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.markup import count, escape, listed, percent, plural
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import marked
 from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, code_points, shown_text
 from tokbench.reports.view import Row, View, meaning_of, summarize
@@ -57,13 +61,17 @@ def survival_section(view: View) -> Iterator[str]:
     yield from _fuzz(view)
     seen = [f for f in view.findings if f["kind"] == "witness" and f["suite"] == "fidelity"]
     if seen:
-        yield folded(_of(len(seen), "document that did not come back"), _excerpts(seen))
+        n = sum(
+            _not_back(view, name, corpus) for name in view.tokenizers for corpus in view.corpora
+        )
+        title = f"{plural(n, 'document')} did not come back: one example of each kind"
+        yield folded(title, _excerpts(seen))
 
 
-def _of(n: int, one: str) -> str:
-    first, _, rest = one.partition(" ")
-    shown = f" ({MOST_EXCERPTS} of them)" if n > MOST_EXCERPTS else ""
-    return f"{plural(n, first)} {rest}{shown}"
+def _not_back(view: View, tokenizer: str, corpus: str) -> int:
+    return sum(
+        _documents_of_class(view, tokenizer, corpus, name) for name in ("normalized", "lossy")
+    )
 
 
 def _fidelity_row(view: View, tokenizer: str, corpus: str) -> list[str] | None:
@@ -75,7 +83,7 @@ def _fidelity_row(view: View, tokenizer: str, corpus: str) -> list[str] | None:
         return None
     line = next(s for s in summarize(view, corpus) if s.tokenizer == tokenizer)
     return [
-        escape(tokenizer),
+        marked(view, tokenizer, corpus),
         escape(corpus),
         *map(count, rounds),
         percent(line.unk_rate),
@@ -98,12 +106,12 @@ def _causes(view: View, tokenizer: str, corpus: str) -> str:
     """Return the causes of loss over all languages, the largest first."""
     lost: dict[str, float] = {}
     for language, meta in view.corpora[corpus].items():
-        for cause in ("unknown", "marks", "case", "compatibility", "other"):
+        for cause in LOSS_CAUSES:
             share = view.value("lost_byte_share", tokenizer, corpus, language, cause=cause)
             lost[cause] = lost.get(cause, 0) + (share or 0) * meta["bytes"]
     total = sum(lost.values())
     ordered = sorted(((n, cause) for cause, n in lost.items() if n), reverse=True)
-    return ", ".join(f"{cause} {percent(n / total, 0)}" for n, cause in ordered)
+    return ", ".join(f"{_plain(cause)} {percent(n / total, 0)}" for n, cause in ordered)
 
 
 def _asked(view: View) -> list[str]:
@@ -142,7 +150,14 @@ def _why(view: View) -> Iterator[str]:
         def cell(name: str, class_: str, counts: dict[tuple[str, str], int] = counts) -> str:
             return count(counts[name, class_]) if (name, class_) in counts else "–"
 
-        yield crossed("what happened", failing, classes, cell, lambda c: meanings.get(c, _plain(c)))
+        yield crossed(
+            "what happened",
+            failing,
+            classes,
+            cell,
+            lambda c: meanings.get(c, _plain(c)),
+            partial(marked, view, corpus=corpus),
+        )
 
 
 def _plain(name: str) -> str:
@@ -233,7 +248,7 @@ def _streaming(view: View) -> Iterator[str]:
                     "single_token_decode",
                 )
             ]
-            rows.append([escape(name), escape(corpus), *map(percent, cells)])
+            rows.append([marked(view, name, corpus), escape(corpus), *map(percent, cells)])
     yield "### Ids and streams"
     yield (
         "Stable: documents whose ids come back from encode(decode(ids)). As bytes arrive: "
@@ -265,12 +280,19 @@ def _fuzz(view: View) -> Iterator[str]:
 
 
 def _varied(witnesses: Sequence[Row]) -> list[Row]:
-    """Return some of many witnesses: first one of each tokenizer and corpus, then the others."""
-    firsts: dict[tuple[str, str], Row] = {}
+    """Return one witness of each kind, the tokenizers taking turns.
+
+    A kind is what happened to a tokenizer's text on a corpus: its class, and what it lost.
+    """
+    kinds: dict[tuple[str, str, str], Row] = {}
     for witness in witnesses:
-        firsts.setdefault((witness["tokenizer"], witness["corpus"]), witness)
-    chosen = list(firsts.values())
-    chosen += [w for w in witnesses if firsts[w["tokenizer"], w["corpus"]] is not w]
+        what = ", ".join(witness["data"].get("lost", [])) or witness["data"]["class"]
+        kinds.setdefault((witness["tokenizer"], witness["corpus"], what), witness)
+    waiting: dict[str, list[Row]] = {}
+    for (tokenizer, _, _), witness in kinds.items():
+        waiting.setdefault(tokenizer, []).append(witness)
+    turns = itertools.zip_longest(*waiting.values())
+    chosen = [witness for turn in turns for witness in turn if witness is not None]
     return chosen[:MOST_EXCERPTS]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tokbench.bench.markup import count, escape, number, percent, plural
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.marks import marked
 from tokbench.reports.tables import by_language, crossed, folded, unbroken, value_of
 from tokbench.reports.view import Row, View
 
@@ -16,6 +17,7 @@ def verdicts(view: View) -> Iterator[str]:
         found = sorted(
             (1 - fewest / emitted, name)
             for name in view.tokenizers
+            if (name, corpus) not in view.unranked
             for emitted, fewest in [_headroom(view, name, corpus)]
             if emitted
         )
@@ -59,6 +61,7 @@ def _information(view: View, corpus: str) -> Iterator[str]:
         [10**k for k in range(6)],
         lambda name, r: percent(view.value("rank_frequency", name, corpus, None, rank=r), 2),
         lambda r: f"{r:,}. most frequent id" if r > 1 else "most frequent id",
+        lambda name: marked(view, name, corpus),
     )
     if curve:
         yield folded("Frequency by rank", curve)
@@ -80,7 +83,7 @@ def _information_line(view: View, corpus: str, name: str) -> list[str]:
         percent(seen["value"] if seen else None),
         _new(new),
     ]
-    return [escape(name), *map(unbroken, cells)]
+    return [marked(view, name, corpus), *map(unbroken, cells)]
 
 
 def _new(row: Row | None) -> str:
@@ -130,7 +133,7 @@ def _headroom_section(view: View, corpus: str) -> Iterator[str]:
         worst = max(values.items(), key=lambda item: item[1])
         lines.append(
             [
-                escape(name),
+                marked(view, name, corpus),
                 count(emitted),
                 count(fewest),
                 percent(1 - fewest / emitted),

@@ -156,7 +156,9 @@ RANK = MetricSpec(
     unit="place",
     direction="lower",
     definition="1 + number of tokenizers whose paired 95 % interval shows more bytes per token in "
-    "this language. Lossy and partial rows are never ranked.",
+    "this language. Ranked are tokenizers that give the text back: at most rank_lost_limit of its "
+    "bytes lost, some document exact, counted whole, and not trained on this text. The same "
+    "tokenizer under several keys counts once.",
     formula="1 + |{other : upper end of Σ tokens(other) ÷ Σ tokens < 1}|",
     source="tokbench; pairs are in token_ratio.",
     not_meant="A transitive order: two tokenizers can share a place with a third and not with each "

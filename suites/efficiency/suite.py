@@ -14,6 +14,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec
+from tokbench.bench.reasons import Why
 from tokbench.suites.efficiency.ranking import rankings
 from tokbench.suites.efficiency.specs import (
     NORMALIZED_SEQUENCE_LENGTH,
@@ -27,7 +28,7 @@ from tokbench.suites.efficiency.specs import (
     WORD_METRICS,
 )
 from tokbench.suites.histograms import length_shares, merged, weighted_quantiles
-from tokbench.suites.rows import Why, pooled_ratio, row, why_not_its_price
+from tokbench.suites.rows import pooled_ratio, row, why_not_its_price
 
 NO_TOKENS = Why("no_tokens", "no tokens: nothing to divide by")
 QUANTILES = (0.5, 0.9, 1.0)

@@ -36,11 +36,12 @@ LOST_BYTE_SHARE = MetricSpec(
     name="lost_byte_share",
     unit="share",
     direction="lower",
-    definition="Share of the text's bytes covered by unknown tokens or whose characters do not "
-    "come back; white space and canonically equivalent forms do not count. Params with a cause "
-    "give the part lost to it.",
+    definition="Share of the text's bytes covered by unknown tokens, whose characters do not "
+    "come back, or of white space inside the text that appears, vanishes or changes; white space "
+    "at the ends, one added leading space and canonically equivalent forms do not count. Params "
+    "with a cause give the part lost to it.",
     formula="Σ bytes lost ÷ Σ bytes; characters that do not come back are the difference of the "
-    "two multisets of each document",
+    "two multisets of each document, white space is compared run by run",
     source="tokbench.",
     not_meant="What a model misses: a lower-cased text has lost its case here and may be as "
     "useful to it.",

@@ -18,9 +18,10 @@ from pydantic import Field
 from tokbench.bench.count.stats import seed_of
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.efficiency.specs import SEGMENTATION_HEADROOM
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 
 
 class Headroom(TokenizerSuite):

@@ -15,7 +15,7 @@ from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import TokenizerFacts
 from tokbench.bench.count.token_bytes import Contents
 from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Status
-from tokbench.suites.efficiency.ranking import why_unranked
+from tokbench.bench.reasons import Why
 from tokbench.suites.histograms import merged
 from tokbench.suites.information import entropy
 from tokbench.suites.information.specs import (
@@ -29,7 +29,7 @@ from tokbench.suites.information.specs import (
     VOCABULARY_UTILIZATION,
     ZIPF_EXPONENT,
 )
-from tokbench.suites.rows import Why, row, why_of
+from tokbench.suites.rows import row, why_of
 
 
 class Information(CountsSuite):
@@ -212,7 +212,7 @@ def _equal_tokens(tallies: Tallies) -> dict[str, int]:
     """Return for each corpus the fewest tokens of any cell whose text survives."""
     fewest: dict[str, int] = {}
     for cell in tallies.counted():
-        if why_unranked(cell, tallies) is None:
+        if tallies.why_unranked(cell) is None:
             n_tokens = cell.tally.total("tokens")
             fewest[cell.key.corpus] = min(fewest.get(cell.key.corpus, n_tokens), n_tokens)
     return fewest

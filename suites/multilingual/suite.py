@@ -13,6 +13,7 @@ from tokbench.bench.count.suite import CountsSuite
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.model import Finding, Measurement, MetricSpec, Status
+from tokbench.bench.reasons import Why
 from tokbench.suites.multilingual.specs import (
     CHARACTERS_RATIO,
     CONTEXT_CHARACTERS,
@@ -30,7 +31,7 @@ from tokbench.suites.multilingual.specs import (
     TOKENS_PER_CHARACTER,
 )
 from tokbench.suites.multilingual.spread import spreads
-from tokbench.suites.rows import Why, pooled_ratio, row, why_not_its_price, why_of
+from tokbench.suites.rows import pooled_ratio, row, why_not_its_price, why_of
 
 
 class Multilingual(CountsSuite):
@@ -124,7 +125,7 @@ def _against(
     tallies: Tallies,
 ) -> Iterator[Measurement]:
     worse = pivot if cell.status == "ok" else cell
-    why = why_of(worse)
+    why = why_of(worse) or tallies.why_unranked(cell) or tallies.why_unranked(pivot)
 
     def one(metric: MetricSpec, value: float | None, interval: Interval) -> Measurement:
         return row(cell, metric, value, interval, n=n, status=worse.status, why=why)

@@ -18,6 +18,7 @@ from tokbench.bench.count.encoded import Encoded
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Place
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.suites.probes.specs import (
     CODE_METRICS,
@@ -27,7 +28,7 @@ from tokbench.suites.probes.specs import (
     TOKENS_PER_LINE,
     WHOLE_IDENTIFIERS,
 )
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _INDENT = re.compile(rb"^[ \t]+(?=[^\s])", re.MULTILINE)

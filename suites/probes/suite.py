@@ -13,6 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.probes import texts
 from tokbench.suites.probes.code import CodeText, code_measurements, code_texts
@@ -28,7 +29,7 @@ from tokbench.suites.probes.specs import (
     VARIANT_TOKENS,
     YEAR_TOKENS,
 )
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 
 
 class Probes(TokenizerSuite):

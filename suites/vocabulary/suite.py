@@ -17,8 +17,9 @@ from pydantic import Field
 
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.model import Finding, HasMerging, Measurement, MetricSpec
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 from tokbench.suites.vocabulary import composition, merging, overlap, reachability
 from tokbench.suites.vocabulary.overlap import Entries
 from tokbench.suites.vocabulary.specs import (

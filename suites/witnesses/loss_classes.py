@@ -17,7 +17,7 @@ from tokbench.bench.run.probe import Subject, Trip
 from tokbench.suites.witnesses.alignment import Spot, parts, spots
 
 CLASSES = {
-    "prefix_space": "a space was put before the text",
+    "prefix_space": "a leading space was added",
     "whitespace": "white space was trimmed, merged or changed",
     "whitespace_added": "white space was added inside the text",
     "clean_up": "the decoder took a space away before punctuation",

@@ -14,8 +14,9 @@ from tokbench.bench.count.incremental import IncrementalDecoder
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Measurement
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, Trip
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 from tokbench.suites.witnesses.specs import HELD_BACK, INCREMENTAL, SINGLE_DECODES
 
 STREAMING_METRICS = (INCREMENTAL, HELD_BACK, SINGLE_DECODES)

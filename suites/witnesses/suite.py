@@ -18,9 +18,10 @@ from pydantic import Field
 
 from tokbench.bench.count.tally import EXACT, Cell
 from tokbench.bench.model import Finding, Measurement, MetricSpec
+from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite, Trip
 from tokbench.bench.workers.guarded_calls import Lost
-from tokbench.suites.rows import Why, row
+from tokbench.suites.rows import row
 from tokbench.suites.witnesses.fuzz import FuzzText, fuzz
 from tokbench.suites.witnesses.loss_classes import CLASSES, Loss, Manner, classes_of, losses
 from tokbench.suites.witnesses.shrink import shrink

@@ -102,12 +102,23 @@ def test_what_stands_for_an_unknown_token_is_no_round_trip_though_it_may_look_li
         ("①ﬁ", lambda t: unicodedata.normalize("NFKC", t), {"compatibility": 6}),
         ("aaa", lambda t: "a", {"other": 2}),
         ("ab", lambda t: "ba", {}),  # the order is not looked at
-        ("ab", lambda t: "a b", {}),
-        ("a b", lambda t: "ab", {}),
+        ("ab", lambda t: "a b", {"spacing": 1}),
+        ("a b", lambda t: "ab", {"spacing": 1}),
+        ("a  b", lambda t: "a b", {"spacing": 1}),
+        ("a\u3000b", lambda t: "a b", {"spacing": 3}),  # one of three bytes became another
+        ("Aé b", lambda t: "ae  b", {"case": 1, "marks": 2, "spacing": 1}),
+        ("a\nb", lambda t: "a b", {"line_ends": 1}),
+        ("a\r\nb", lambda t: "a\nb", {"line_ends": 1}),
+        ("if a:\n    b", lambda t: "if a:\nb", {"indentation": 4}),
+        ("if a:\n    b", lambda t: "if a: b", {"line_ends": 1, "indentation": 3}),
+        ("a\u200bb", lambda t: "a b", {"spacing": 3}),  # a zero-width space became a space
+        ("a\u200bb", lambda t: "ab", {"other": 3}),
+        ("a b", lambda t: f" {t}", {}),  # a model adds one leading space
+        ("\ta b \n", str.strip, {}),
         ("🙂", lambda t: "", {"other": 4}),
         ("x", lambda t: "xyz", {}),
         ("", lambda t: "x", {}),
-        ("caf\u00e9", lambda t: "cafe\u0301 x", {}),
+        ("caf\u00e9", lambda t: "cafe\u0301 x", {"spacing": 1}),
         ("\u0958", lambda t: "", {"other": 3}),  # three bytes; six in its normal form
         ("\ufb2c\ufb2c", lambda t: "x", {"other": 6}),  # six bytes; twelve in normal form
         ("e\u0301", lambda t: "", {"other": 3}),  # three bytes; two in its normal form
@@ -120,7 +131,7 @@ def test_lost_bytes_are_those_of_the_characters_that_do_not_come_back(
     tally = survives(change, text)
     total = sum(lost(tally).values())
     assert total == sum(expected.values())
-    if len(expected) == 1 and "other" not in expected:
+    if expected.keys() != {"other"}:
         assert lost(tally) == expected
 
 
@@ -134,7 +145,7 @@ def test_lost_bytes_are_those_of_the_characters_that_do_not_come_back(
 def test_no_more_bytes_are_lost_than_there_are(survives: Survives, before: str, after: str) -> None:
     tally = survives(lambda _: after, before)
     assert 0 <= sum(lost(tally).values()) <= len(before.encode())
-    if classify(before, after) != ROUND_TRIP.index("lossy"):
+    if before.strip() == after.strip():
         assert not lost(tally)
 
 
@@ -144,9 +155,11 @@ def test_no_more_bytes_are_lost_than_there_are(survives: Survives, before: str, 
 @settings(
     deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_of_a_text_that_is_gone_all_but_white_space_is_lost(survives: Survives, text: str) -> None:
+def test_of_a_text_that_is_gone_all_but_outer_white_space_is_lost(
+    survives: Survives, text: str
+) -> None:
     tally = survives(lambda _: "", text)
-    assert sum(lost(tally).values()) == len("".join(text.split()).encode())
+    assert sum(lost(tally).values()) == len(text.strip().encode())
 
 
 def test_losses_are_counted_per_document_and_add_up(survives: Survives) -> None:
@@ -188,12 +201,9 @@ def test_the_excerpt_is_of_the_place_and_not_of_the_whole_text(survives: Survive
     ("before", "after", "told"),
     [
         ("x", " x", "a leading space was added"),
-        (" x", "x", "white space was trimmed, merged or changed"),
-        ("a\tb", "a b", "white space was trimmed, merged or changed"),
+        (" x", "x", "white space was trimmed at the ends"),
         ("e\u0301", "\u00e9", "the Unicode normal form changed"),
-        ("don't", "don ' t", "white space was added inside the text"),
         ("ab", "ba", "characters were added, moved or replaced"),
-        ("a b", "ab", "white space was lost inside the text"),
     ],
 )
 def test_a_change_is_named(before: str, after: str, told: str) -> None:

@@ -1,0 +1,140 @@
+"""White space inside a text that appears, vanishes or changes, counted as lost bytes.
+
+White space at the ends of a text does not count: models add one leading space and trim the rest.
+Inside, each character that vanished or became another is lost at its own UTF-8 length, and one
+that appeared at its length. Runs of white space are paired by what stands between them: the same
+words, the same letters, or letters that are the same apart from case, marks and compatibility
+forms. Where not even those agree, the characters of the whole text are compared as multisets.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+
+WHITE_SPACE_CAUSES = ("spacing", "line_ends", "indentation")
+LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_ZERO_WIDTH = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_SPACE_RUN = re.compile(r"\s+")
+_RUN = re.compile(rf"([\s{_ZERO_WIDTH}]+)")
+
+Runs = dict[int, str]
+"""Runs of white space by the number of letters before them."""
+
+
+@dataclass(kw_only=True)
+class SpaceLoss:
+    """Bytes of white space lost from one text, by cause."""
+
+    lost: Counter[str] = field(default_factory=Counter)
+    converted: int = 0
+    """Of `spacing`, the bytes of zero-width characters that became white space."""
+
+
+def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLoss:
+    r"""Return the white space that one text lost on its round trip.
+
+    `gaps` says that parts were taken out of both texts, so that a run of spaces may stand for two.
+
+    >>> white_space_loss("a b\n    c", " a b c").lost == {"line_ends": 1, "indentation": 3}
+    True
+    >>> dict(white_space_loss("it is ok", "it is  ok ").lost), dict(white_space_loss("a", " a").lost)
+    ({'spacing': 1}, {})
+    >>> dict(white_space_loss("Ab\u200bc", "ab c").lost)
+    {'spacing': 3}
+    """
+    found = SpaceLoss()
+    x, y = before.strip(), after.strip()
+    if x == y:
+        return found
+    for run, other in _paired(x, y, gaps):
+        if run != other and not (gaps and _both_spaces(run, other)):
+            _compare(run, other, found)
+    return found
+
+
+def _both_spaces(run: str, other: str) -> bool:
+    return bool(run and other) and not run.strip(" ") and not other.strip(" ")
+
+
+def _paired(x: str, y: str, gaps: bool) -> Iterator[tuple[str, str]]:
+    """Yield the runs that stand in the same place of both texts."""
+    if x.split() == y.split():
+        yield from zip(_SPACE_RUN.findall(x), _SPACE_RUN.findall(y), strict=True)
+        return
+    mine, theirs = _RUN.split(x), _RUN.split(y)
+    for letters in (_as_they_are, _skeletons):
+        a, b = letters(mine[::2]), letters(theirs[::2])
+        if "".join(a) == "".join(b):
+            yield from _at_the_same_place(_runs(a, mine[1::2]), _runs(b, theirs[1::2]))
+            return
+    whole, others = "".join(mine[1::2]), "".join(theirs[1::2])
+    if gaps:
+        whole, others = whole.replace(" ", ""), others.replace(" ", "")
+    yield whole, others
+
+
+def _at_the_same_place(mine: Runs, theirs: Runs) -> Iterator[tuple[str, str]]:
+    for at in sorted(mine.keys() | theirs.keys()):
+        yield mine.get(at, ""), theirs.get(at, "")
+
+
+def _runs(letters: Sequence[str], runs: Sequence[str]) -> Runs:
+    ends = list(accumulate(map(len, letters)))
+    found: Runs = {}
+    for end, run in zip(ends, runs, strict=False):  # two runs may meet where letters vanish
+        found[end] = found.get(end, "") + run
+    return found
+
+
+def _as_they_are(words: Sequence[str]) -> Sequence[str]:
+    return words
+
+
+def _skeletons(words: Sequence[str]) -> Sequence[str]:
+    return [_skeleton(word) for word in words]
+
+
+@lru_cache(maxsize=1 << 14)
+def _skeleton(word: str) -> str:
+    """Return a word without case, marks and compatibility forms.
+
+    >>> _skeleton("É") == _skeleton("e"), _skeleton("ﬁ")
+    (True, 'fi')
+    """
+    decomposed = unicodedata.normalize("NFKD", word.casefold()).casefold()
+    return "".join(c for c in decomposed if unicodedata.category(c)[0] not in "MZ")
+
+
+def _compare(run: str, other: str, found: SpaceLoss) -> None:
+    """Add what one run lost: changed and vanished characters, then those that appeared."""
+    if unicodedata.normalize("NFC", run) == unicodedata.normalize("NFC", other):
+        return
+    missing = sorted((Counter(run) - Counter(other)).elements())
+    extra = [c for c in sorted((Counter(other) - Counter(run)).elements()) if c.isspace()]
+    spaces = [c for c in missing if c.isspace()]
+    if not missing and not extra:  # the same characters in another order
+        spaces = [a for a, b in zip(run, other, strict=True) if a != b and a.isspace()]
+    for character in [c for c in missing if not c.isspace()][: len(extra)]:
+        found.lost["spacing"] += _size(character)
+        found.converted += _size(character)
+        extra.pop()
+    for character in spaces:
+        found.lost[_cause(character, run)] += _size(character)
+    for character in extra[len(spaces) :]:
+        found.lost[_cause(character, other)] += _size(character)
+
+
+def _cause(character: str, run: str) -> str:
+    if character in LINE_BREAKS:
+        return "line_ends"
+    return "indentation" if LINE_BREAKS & set(run) else "spacing"
+
+
+def _size(character: str) -> int:
+    return len(character.encode("utf-8", "surrogatepass"))
