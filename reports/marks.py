@@ -15,7 +15,7 @@ UNRANKED, TRAINED = "†", "‡"
 
 def mark_of(row: Row | None) -> str:
     """Return the mark of a value, with a space before it; empty where it may be compared."""
-    if row is None or row["value"] is None or row["ranked"]:
+    if row is None or row["value"] is None or row["ranked"] is not False:
         return ""
     return f" {TRAINED}" if row["reason"] == "trained_on_text" else f" {UNRANKED}"
 

@@ -77,7 +77,7 @@ class View:
         for row in self.rows:
             place = row["tokenizer"], row["corpus"]
             shown = row["value"] is not None and row["status"] in ("ok", "partial")
-            if shown and not row["ranked"] and None not in place:
+            if shown and row["ranked"] is False and None not in place:
                 found.setdefault(place, set()).add(row["reason"] or "lost_text")
         return {place: frozenset(reasons) for place, reasons in found.items()}
 

@@ -54,7 +54,10 @@ def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLos
         return found
     for run, other in _paired(x, y, gaps):
         if run != other and not (gaps and _both_spaces(run, other)):
-            _compare(run, other, found)
+            lost, converted = _compared(run, other)
+            found.converted += converted
+            for cause, n_bytes in lost:
+                found.lost[cause] += n_bytes
     return found
 
 
@@ -80,8 +83,11 @@ def _paired(x: str, y: str, gaps: bool) -> Iterator[tuple[str, str]]:
 
 
 def _at_the_same_place(mine: Runs, theirs: Runs) -> Iterator[tuple[str, str]]:
-    for at in sorted(mine.keys() | theirs.keys()):
-        yield mine.get(at, ""), theirs.get(at, "")
+    for at, run in mine.items():
+        yield run, theirs.get(at, "")
+    for at, other in theirs.items():
+        if at not in mine:
+            yield "", other
 
 
 def _runs(letters: Sequence[str], runs: Sequence[str]) -> Runs:
@@ -111,23 +117,28 @@ def _skeleton(word: str) -> str:
     return "".join(c for c in decomposed if unicodedata.category(c)[0] not in "MZ")
 
 
-def _compare(run: str, other: str, found: SpaceLoss) -> None:
-    """Add what one run lost: changed and vanished characters, then those that appeared."""
+@lru_cache(maxsize=1 << 14)
+def _compared(run: str, other: str) -> tuple[tuple[tuple[str, int], ...], int]:
+    """Return the bytes by cause that one run lost, and those of zero-width characters among them.
+
+    Changed and vanished characters count first, then those that appeared.
+    """
     if unicodedata.normalize("NFC", run) == unicodedata.normalize("NFC", other):
-        return
+        return (), 0
+    lost: Counter[str] = Counter()
     missing = sorted((Counter(run) - Counter(other)).elements())
     extra = [c for c in sorted((Counter(other) - Counter(run)).elements()) if c.isspace()]
     spaces = [c for c in missing if c.isspace()]
     if not missing and not extra:  # the same characters in another order
         spaces = [a for a, b in zip(run, other, strict=True) if a != b and a.isspace()]
-    for character in [c for c in missing if not c.isspace()][: len(extra)]:
-        found.lost["spacing"] += _size(character)
-        found.converted += _size(character)
-        extra.pop()
+    converted = [c for c in missing if not c.isspace()][: len(extra)]
     for character in spaces:
-        found.lost[_cause(character, run)] += _size(character)
-    for character in extra[len(spaces) :]:
-        found.lost[_cause(character, other)] += _size(character)
+        lost[_cause(character, run)] += _size(character)
+    for character in extra[len(converted) + len(spaces) :]:
+        lost[_cause(character, other)] += _size(character)
+    n_bytes = sum(map(_size, converted))
+    lost["spacing"] += n_bytes
+    return tuple((cause, n) for cause, n in lost.items() if n), n_bytes
 
 
 def _cause(character: str, run: str) -> str:

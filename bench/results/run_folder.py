@@ -236,11 +236,11 @@ class Results:
 
 
 def _in_schema(table: pa.Table, schema: pa.Schema, *, old: bool) -> pa.Table:
-    """Return a table in the schema of today; columns that an old run has not are null."""
+    """Return a table with the columns of today; those that an old run has not are null."""
     for field in schema if old else ():
         if field.name not in table.column_names:
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-    return table.select(schema.names)
+    return table
 
 
 def load_results(path: str | Path) -> Results:

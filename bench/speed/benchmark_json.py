@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tokbench.bench.errors import ResultsError
@@ -48,6 +49,14 @@ def import_json(run: str | Path, path: str | Path) -> int:
     table = pa.Table.from_pylist([*timings, *samples], schema=TIMINGS)
     write_parquet(results.folder / "timings.parquet", table)
     return len(benchmarks)
+
+
+def _has_no_place(results: Results, tokenizer: str, corpus: str) -> bool:
+    """Whether exact values of a tokenizer on a corpus must not be compared."""
+    measured = results.measurements
+    ours = pc.and_(pc.equal(measured["tokenizer"], tokenizer), pc.equal(measured["corpus"], corpus))
+    shown = pc.and_(ours, pc.is_valid(measured["value"]))
+    return bool(pc.any(pc.and_(shown, pc.invert(measured["ranked"]))).as_py())
 
 
 def _was_imported(row: Mapping[str, Any]) -> bool:
@@ -206,4 +215,5 @@ def _row(
         "n": n,
         "params": json.dumps(params, sort_keys=True, ensure_ascii=False),
         "status": "ok",
+        "ranked": not _has_no_place(results, info["tokenizer"], info["corpus"]),
     }

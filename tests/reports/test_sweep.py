@@ -78,7 +78,7 @@ def test_a_doubling_saves_a_share_of_the_tokens() -> None:
 
 def test_the_page_says_what_flatters_and_what_to_compare_with(results: Results) -> None:
     page = Sweep().render(results)["sweep.md"]
-    assert "| mine-258 | 258 | 4 | 2.00 |" in page
+    assert "| mine-258 ‡ | 258 | 4 | 2.00 |" in page
     assert "Trained on this very text" in page
     assert "utf8&#95;bytes 1.00 with 256 ids" in page or "utf8_bytes 1.00 with 256 ids" in page
 
