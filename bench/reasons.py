@@ -116,6 +116,7 @@ UNRANKED: frozenset[Reason] = frozenset(
         "byte_sum_breached",
         "trained_on_text",
         "documents_failed",
+        "no_tokens",
     }
 )
 """Reasons for which a value is shown and must not be compared with those of other tokenizers."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tokbench.bench.markup import listed, number, percent, plural, word_for
+from tokbench.bench.reasons import UNRANKED
 from tokbench.bench.results.run_folder import Results
 
 Row = dict[str, Any]
@@ -77,8 +78,9 @@ class View:
         for row in self.rows:
             place = row["tokenizer"], row["corpus"]
             shown = row["value"] is not None and row["status"] in ("ok", "partial")
-            if shown and row["ranked"] is False and None not in place:
-                found.setdefault(place, set()).add(row["reason"] or "lost_text")
+            code = row["reason"] or "lost_text"
+            if shown and row["ranked"] is False and None not in place and code in UNRANKED:
+                found.setdefault(place, set()).add(code)
         return {place: frozenset(reasons) for place, reasons in found.items()}
 
     @cached_property
@@ -427,7 +429,8 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     if trained:
         sentences.append(
             f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} itself, which flatters "
-            f"{word_for(len(trained), 'it', 'them')} there, and so not ranked."
+            f"{word_for(len(trained), 'it', 'them')} there, so "
+            f"{word_for(len(trained), 'it is', 'they are')} not ranked."
         )
     sentences += _the_same(view, lines)
     for reason, unranked in _unranked(view, corpus, lines).items():

@@ -34,7 +34,8 @@ def with_ranked(
         plain = one.value is not None and one.status == "ok"
         ranked = plain and why is None and one.reason not in UNRANKED
         if plain and why is not None and one.reason is None:
-            one = replace(one, reason=why.reason, detail=one.detail or why.detail)
+            detail = one.detail if one.metric.lane == "noisy" else one.detail or why.detail
+            one = replace(one, reason=why.reason, detail=detail)
         yield one, ranked
 
 
