@@ -5,7 +5,7 @@ default word boundaries that hold a letter or a digit. Where a script is written
 spaces, those pieces are single characters or whole sentences, and tokens per word means
 nothing: such text has no spans, decided by its letters and not by its label.
 
-`regex` is asked once per batch of documents; everything around it is arrays.
+Both are found by arrays (`tokbench.bench.corpus.boundaries`), with the classes of `regex`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.corpus.boundaries import CodePoints, grapheme_joins, mark, word_starts
 from tokbench.bench.markup import listed
 from tokbench.bench.model import IntArray
-
-CodePoints = npt.NDArray[np.uint32]
 
 UNSPACED_SCRIPTS = (
     # East Asia
@@ -67,7 +66,7 @@ def word_spans(texts: Sequence[str]) -> WordSpans:
     # it have the words they have alone.
     joined = "\n".join(texts)
     points = _code_points(joined)
-    begin, end = _word_pieces(joined, points)
+    begin, end = _word_pieces(points)
     first = _first_characters(texts)
     text_of_word = np.searchsorted(first, begin, side="right") - 1
     first_of_word = first[text_of_word]
@@ -83,17 +82,12 @@ def word_spans(texts: Sequence[str]) -> WordSpans:
     )
 
 
-def _word_pieces(text: str, points: CodePoints) -> tuple[IntArray, IntArray]:
+def _word_pieces(points: CodePoints) -> tuple[IntArray, IntArray]:
     """Return first and one-past-last character of every piece with a letter or a digit."""
-    if not text:
+    if not len(points):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    pieces = _word_boundary().split(text)
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    lengths = lengths[
-        lengths > 0
-    ]  # the text's own ends are boundaries with nothing before or after
-    end = np.cumsum(lengths)
-    begin = end - lengths
+    begin = word_starts(points)
+    end = np.append(begin[1:], len(points))
     is_word = np.logical_or.reduceat(_is_alphanumeric()[points], begin)
     return begin[is_word], end[is_word]
 
@@ -131,10 +125,26 @@ def grapheme_counts(texts: Sequence[str]) -> IntArray:
     >>> grapheme_counts(["abc", "e\u0301", "👩‍👩‍👧", "\r\n", ""]).tolist()
     [3, 1, 1, 1, 0]
     """
-    joins, cluster = _joining_character(), _grapheme_cluster()
-    # most text has nothing that joins, and then every code point is a cluster of its own
-    counts = (len(cluster.findall(t)) if joins.search(t) else len(t) for t in texts)
-    return np.fromiter(counts, np.int64, len(texts))
+    # in ASCII a carriage return before a line feed is all that joins
+    counts = [len(t) - t.count("\r\n") if t.isascii() else -1 for t in texts]
+    others = [i for i, n in enumerate(counts) if n < 0]
+    for i, n in zip(others, _grapheme_counts([texts[i] for i in others]), strict=True):
+        counts[i] = n
+    return np.array(counts, np.int64)
+
+
+def _grapheme_counts(texts: Sequence[str]) -> list[int]:
+    """Count by arrays; ask `regex` about a text that has what reaches further than neighbours."""
+    if not texts:
+        return []
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    starts = np.cumsum(lengths) - lengths
+    joined, far = grapheme_joins(_code_points("".join(texts)))
+    joined[starts] = False
+    counts = (lengths - np.add.reduceat(joined.astype(np.int64), starts)).tolist()
+    for i in np.flatnonzero(np.logical_or.reduceat(far, starts)).tolist():
+        counts[i] = len(_grapheme_cluster().findall(texts[i]))
+    return [int(n) for n in counts]
 
 
 class LetterCounts:
@@ -191,13 +201,6 @@ def segmenter() -> str:
 
 
 @cache
-def _word_boundary() -> Any:
-    import regex
-
-    return regex.compile(r"(?V1w)\b")
-
-
-@cache
 def _grapheme_cluster() -> Any:
     import regex
 
@@ -205,41 +208,21 @@ def _grapheme_cluster() -> Any:
 
 
 @cache
-def _joining_character() -> Any:
-    import regex
-
-    return regex.compile(r"[^\p{Grapheme_Cluster_Break=Other}]")
-
-
-@cache
 def _is_alphanumeric() -> npt.NDArray[np.bool_]:
-    return _mark([r"[\p{L}\p{N}]"]) > 0
+    return mark([r"[\p{L}\p{N}]"]) > 0
 
 
 @cache
 def _is_white_space() -> npt.NDArray[np.bool_]:
-    return _mark([r"\p{White_Space}"]) > 0
+    return mark([r"\p{White_Space}"]) > 0
 
 
 @cache
 def _letter_class() -> npt.NDArray[np.uint8]:
     """0 for what is no letter, 1 for a letter, 2 + i for a letter of UNSPACED_SCRIPTS[i]."""
-    classes = _mark([r"\p{L}"])
+    classes = mark([r"\p{L}"])
     letters = np.flatnonzero(classes)  # an eighth of all code points: the scripts need only these
     scripts = [rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS]
-    of_letters = _mark(scripts, letters.astype("<u4"))
+    of_letters = mark(scripts, letters.astype("<u4"))
     classes[letters] = np.where(of_letters, of_letters + (_FIRST_SCRIPT - 1), _OTHER_LETTER)
     return classes
-
-
-def _mark(classes: Sequence[str], points: CodePoints | None = None) -> npt.NDArray[np.uint8]:
-    """Return for each code point (all of them by default) the last class that has it, from 1, or 0."""
-    import regex
-
-    points = np.arange(0x110000, dtype="<u4") if points is None else points
-    text = points.tobytes().decode("utf-32-le", "surrogatepass")
-    marks = np.zeros(len(points), np.uint8)
-    for number, one in enumerate(classes, start=1):
-        for run in regex.finditer(f"{one}+", text):
-            marks[run.start() : run.end()] = number
-    return marks

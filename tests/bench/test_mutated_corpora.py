@@ -126,6 +126,8 @@ def case(number: int, folder: Path) -> dict[str, Any]:
     return options(name, chance)
 
 
+# pandas leaves a file open when it cannot read its first line
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_mutated_corpus_gives_a_slice_or_an_error_of_our_own(tmp_path: Path) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(CorpusEntry)
     limits, slices = Limits(corpus_seconds=10), 0
