@@ -269,7 +269,7 @@ def test_c3_cells_without_text_are_counted_and_the_text_na_is_text(case: Case) -
     assert meta["documents"] == 6
     assert case.documents("bl", "na")[0]["bytes"] == 2
     assert case.view.corpora["numbers"]["en"]["documents"] == 2
-    assert "1 rows skipped" in case.report
+    assert "1 row skipped" in case.report
     assert case.status("bl", "na_refused") == {"failed"}
     [reason] = {c["detail"] for c in case.view.run["cells"] if c["corpus"] == "na_refused"}
     assert "row" in reason

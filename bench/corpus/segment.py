@@ -183,7 +183,6 @@ CODE_HAS_NO_WORDS = "words are not defined for code"
 
 
 @cache
-@cache
 def versions() -> dict[str, str]:
     """Return what decides the spans: the version of `regex` and of its Unicode data."""
     # regex tells its Unicode version nowhere but in its description

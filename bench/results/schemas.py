@@ -197,9 +197,9 @@ def _measurement_rows(
                 of_place.get(Place(m.corpus or "", m.language or ""))
                 or (None, m.language, None, None, kinds.get(m.corpus or ""))
             ),
-            _finite(m.value),
-            _finite(m.ci_low),
-            _finite(m.ci_high),
+            _finite(m, m.value),
+            _finite(m, m.ci_low),
+            _finite(m, m.ci_high),
             m.n,
             _params(m),
             m.status,
@@ -223,12 +223,13 @@ def _params(m: Measurement) -> str:
         ) from exc
 
 
-def _finite(value: float | None) -> float | None:
+def _finite(m: Measurement, value: float | None) -> float | None:
     if value is None:
         return None
     if not math.isfinite(value):
         raise ResultsError(
-            f"a metric gave {value}, which is no number; this is a fault of its suite"
+            f"suite {m.suite}: metric {m.metric.name} returned {value}, not a finite number; "
+            "this is a bug in the suite"
         )
     return float(value)
 

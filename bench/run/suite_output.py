@@ -48,7 +48,7 @@ def stamped(suite: str, item: One) -> One:
 def _check(item: Measurement) -> None:
     for value in (item.value, item.ci_low, item.ci_high):
         if value is not None and not math.isfinite(value):
-            raise ValueError(f"{item.metric.name} is {value}, which is no number")
+            raise ValueError(f"metric {item.metric.name} returned {value}, not a finite number")
     if item.reason is not None:
         known_reason(item.reason)
     elif item.value is None or item.status != "ok":

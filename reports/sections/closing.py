@@ -92,7 +92,7 @@ def _skipped_rows(view: View) -> Iterator[str]:
     for corpus, metas in view.corpora.items():
         for language, meta in metas.items():
             for reason, n in meta["rows_skipped"].items():
-                yield f"{escape(corpus)}, {escape(language)}: {n:,} rows skipped: {escape(reason)}"
+                yield f"{escape(corpus)}, {escape(language)}: {plural(n, 'row')} skipped: {escape(reason)}"
             for note in meta["notes"]:
                 yield f"{escape(corpus)}, {escape(language)}: {escape(note)}"
 

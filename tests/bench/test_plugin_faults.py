@@ -76,7 +76,7 @@ class Report(ReportPlugin):
 KEPT = {
     "raises": "KeyError: 'nowhere' (faulty_suites, line",
     "homely": "FileNotFoundError: [Errno 2] No such file or directory: '~/secret/x'",
-    "nan": "ValueError: second is nan, which is no number",
+    "nan": "ValueError: metric second returned nan, not a finite number",
     "silent": "ValueError: second has no plain value and no reason",
     "unlisted": "ValueError: unknown reason 'mood'",
     "other": "TypeError: it gave a int, neither Measurement nor Finding",
