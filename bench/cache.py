@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import filelock
-
 from tokbench.bench.errors import UsageError
 
 
@@ -44,6 +42,8 @@ def private_folder(parent: Path, doing: str) -> Iterator[Path]:
     """
     _sweep(parent, f".{doing}-")
     place = Path(tempfile.mkdtemp(prefix=f".{doing}-", dir=parent))
+    import filelock
+
     try:
         with filelock.FileLock(place / _LOCK):
             yield place
@@ -52,6 +52,8 @@ def private_folder(parent: Path, doing: str) -> Iterator[Path]:
 
 
 def _sweep(parent: Path, prefix: str) -> None:
+    import filelock
+
     for left in parent.glob(f"{prefix}*"):
         lock = left / _LOCK
         # without a lock it is just being made, or was made by an older version

@@ -77,6 +77,11 @@ def message(text: str) -> None:
     _print(sys.stderr, without_secrets(text))
 
 
+def remark(text: str) -> None:
+    """Print to stderr, on one line whatever names are in it, what went wrong with one thing."""
+    message(one_line(text))
+
+
 def _print(stream: TextIO, text: str) -> None:
     """Print a text as lines, without escape codes; where the reader has gone, work goes on in silence.
 

@@ -37,8 +37,10 @@ _LINKS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_HASH = re.compile(r"(?<![0-9A-Za-z])(?<!\d\.)[0-9A-Fa-f]{7,40}(?![0-9A-Za-z])")
-"""What a forge takes for a commit: from 7 digits on, so it is cut into parts of 6."""
+_HASH = re.compile(
+    r"(?<![0-9A-Za-z])(?!(?<=\d\.)\d+(?![0-9A-Za-z]))[0-9A-Fa-f]{7,40}(?![0-9A-Za-z])"
+)
+"""What a forge takes for a commit: from 7 digits on, so it is cut into parts of 6; but no decimals."""
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _BLOCK = re.compile(r" {0,3}(?:#(?=#{0,5}(?: |$))|[-+=](?= |[-+=_ ]*$)|\d{1,9}[.)](?= |$))")
 """What would make a heading, list or rule of a line; its last character is written as an entity."""

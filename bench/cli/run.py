@@ -63,7 +63,7 @@ def run(
         import pandas  # noqa: F401 - pyarrow imports both at its first array
         import pyarrow.pandas_compat  # noqa: F401
 
-        from tokbench.bench.console import ConsoleProgress, message, result
+        from tokbench.bench.console import ConsoleProgress, remark, result
         from tokbench.bench.results.report import render_reports
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
@@ -86,7 +86,7 @@ def run(
     for text in render_reports(["summary"], outcome.results).values():
         result(text)
     for problem in outcome.problems:
-        message(problem)
+        remark(problem)
     sys.exit(outcome.exit_code)
 
 
@@ -125,7 +125,7 @@ def conform(
     from tempfile import TemporaryDirectory
 
     from tokbench.bench.commands import conform
-    from tokbench.bench.console import ConsoleProgress, message, result, result_json
+    from tokbench.bench.console import ConsoleProgress, remark, result, result_json
     from tokbench.bench.run import runner
     from tokbench.bench.workers.executors import executor, interruptible
     from tokbench.bench.workers.hub_access import set_up_hub
@@ -150,7 +150,7 @@ def conform(
     else:
         result(conform.render(found))
     for problem in outcome.problems:
-        message(problem)
+        remark(problem)
     sys.exit(conform.exit_code(found))
 
 
@@ -184,7 +184,7 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     """
     from tokbench.bench.commands.pin import unpinned
     from tokbench.bench.commands.validate import problems
-    from tokbench.bench.console import message, result
+    from tokbench.bench.console import message, remark, result
     from tokbench.bench.workers.hub_access import set_up_hub
 
     set_up_hub(offline=offline)
@@ -193,7 +193,7 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
         message(f"warning: {one}")
     found = list(problems(loaded))
     for problem in found:
-        message(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
+        remark(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
     kinds = {problem.kind for problem in found}
     if kinds <= {"unknown"}:
         result(f"{loaded.path}: fine")
@@ -208,7 +208,7 @@ def pin(config: Path) -> None:
     Comments are kept.
     """
     from tokbench.bench.commands.pin import pin as pin_config
-    from tokbench.bench.console import message, result
+    from tokbench.bench.console import message, remark, result
     from tokbench.bench.workers.hub_access import set_up_hub
 
     set_up_hub()
@@ -216,7 +216,7 @@ def pin(config: Path) -> None:
     for place, commit in pinned.commits.items():
         result(f"{place}: {commit}")
     for problem in pinned.problems:
-        message(problem)
+        remark(problem)
     if not pinned.commits and not pinned.problems:
         message("nothing to pin: every revision is a commit")
     sys.exit(3 if pinned.problems else 0)

@@ -123,10 +123,10 @@ def _print_views(views: list[Inspection], shape: str, *, pieces: bool) -> None:
 
 
 def _end(problems: Sequence[str]) -> None:
-    from tokbench.bench.console import message
+    from tokbench.bench.console import remark
 
     for problem in problems:
-        message(problem)
+        remark(problem)
     sys.exit(3 if problems else 0)
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tokbench.bench.console import remark
 from tokbench.bench.markup import (
     count,
     csv_cell,
@@ -143,7 +144,8 @@ def test_numbers_have_separators_and_none_is_a_dash() -> None:
 
 
 REFERENCE = re.compile(
-    r"@\w|#\d|\bGH-\d|:[\w+-]+:|(?<![0-9A-Za-z])[0-9a-f]{7,40}(?![0-9A-Za-z])", re.IGNORECASE
+    r"@\w|#\d|\bGH-\d|:[\w+-]+:|(?<![0-9A-Za-z])(?!(?<=\d\.)\d+(?![0-9A-Za-z]))[0-9a-f]{7,40}(?![0-9A-Za-z])",
+    re.IGNORECASE,
 )
 """What GitHub and GitLab look for in the text that is left when Markdown has been read."""
 
@@ -249,3 +251,8 @@ def test_json_is_strict_and_reads_back(text: str) -> None:
 def test_json_refuses_what_is_no_number(value: float) -> None:
     with pytest.raises(ValueError, match="JSON"):
         strict_json([value])
+
+
+def test_a_remark_on_one_thing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    remark("en\n::error::x: cannot be read")
+    assert capsys.readouterr().err == "en\\u{A}::error::x: cannot be read\n"

@@ -27,7 +27,7 @@ HOSTILE = [
     "\u200b", "\u2028", "\r", "مرحبا", "007", "=1+1",
 ]  # fmt: skip
 MENTION = re.compile(
-    r"@\w|#\d|\bGH-\d|:[a-z]\w+:|(?<![0-9A-Za-z])(?<!\d\.)[0-9a-f]{7,40}(?![0-9A-Za-z])",
+    r"@\w|#\d|\bGH-\d|:[a-z]\w+:|(?<![0-9A-Za-z])(?!(?<=\d\.)\d+(?![0-9A-Za-z]))[0-9a-f]{7,40}(?![0-9A-Za-z])",
     re.IGNORECASE,
 )
 REGIONS = tuple("AE AF AG AI AL AM AO AR AS AT AU AW AZ BA BB BD BE BF BG BH BI BJ".split())  # noqa: SIM905
