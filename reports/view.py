@@ -239,6 +239,11 @@ def _rows(measurements: pa.Table) -> list[Row]:
     return rows
 
 
+def has_place(rank: Row) -> bool:
+    """Whether a row of ranks has one that counts; runs of schema 1 ranked lossy text too."""
+    return rank["value"] is not None and rank["ranked"] is not False
+
+
 def meaning_of(witness: Row) -> str:
     """Return what the class of a witness means; its name where a run does not say."""
     data = witness["data"]
@@ -282,7 +287,8 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
     pivot = view.pivot(corpus)
     metric = "program_premium" if view.kind(corpus) == "code" else "premium"
     premiums = {k: v for k, v in view.values(metric, tokenizer, corpus) if k != pivot}
-    ranks = dict(view.values("rank", tokenizer, corpus))
+    rows = [view.row("rank", tokenizer, corpus, language) for language in languages]
+    ranks = [row["value"] for row in rows if row is not None and has_place(row)]
     lost = dict(view.values("lost_byte_share", tokenizer, corpus))
     return TokenizerSummary(
         tokenizer=tokenizer,
@@ -295,7 +301,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         premiums=len(premiums),
         highest_premium=max(premiums.items(), key=lambda item: item[1], default=None),
         refused_premiums=len(languages) - 1 - len(premiums) if pivot else 0,
-        first_in=sum(rank == 1 for rank in ranks.values()),
+        first_in=sum(rank == 1 for rank in ranks),
         ranked_in=len(ranks),
         exact=_weighted(view, corpus, tokenizer),
         unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
@@ -444,7 +450,7 @@ def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dic
     found: dict[str, list[str]] = {}
     for line in lines:
         rows = [view.row("rank", line.tokenizer, corpus, language) for language in languages]
-        codes = [_code(row) for row in rows if row is None or row["value"] is None]
+        codes = [_code(row) for row in rows if row is None or not has_place(row)]
         words = [_UNRANKED.get(c, "documents failed") for c in codes if c != "trained_on_text"]
         for why, n in Counter(words).items():
             told = f"{line.tokenizer} in {n} of {len(languages)}"
@@ -455,6 +461,8 @@ def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dic
 
 
 def _code(row: Row | None) -> str:
+    if row is not None and row["status"] == "ok" and row["reason"] is None:
+        return "lossy"  # schema 1 stored no code
     return (row["reason"] if row else None) or "documents_failed"
 
 

@@ -9,7 +9,7 @@ from tokbench.bench.markup import count, escape, number, percent, plural, word_f
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
-from tokbench.reports.view import Row, TokenizerSummary, View, median_premium, summarize
+from tokbench.reports.view import Row, TokenizerSummary, View, has_place, median_premium, summarize
 
 
 def corpus_sections(view: View, corpus: str) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
 def _bytes_per_token(view: View, tokenizer: str, corpus: str, language: str) -> str:
     text = number(view.value("bytes_per_token", tokenizer, corpus, language))
     rank = view.row("rank", tokenizer, corpus, language)
-    if rank is None or rank["value"] is None:
+    if rank is None or not has_place(rank):
         return text + mark_of(view.row("bytes_per_token", tokenizer, corpus, language))
     return f"**{text}**" if rank["value"] == 1 else text
 

@@ -19,6 +19,7 @@ from tokbench.bench.results.digest import digest_of
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.results.schemas import MEASUREMENTS
 from tokbench.bench.run.runner import RunOutcome
+from tokbench.reports.view import View, summarize
 
 
 def test_every_code_has_a_line_and_every_line_is_on_the_page() -> None:
@@ -58,7 +59,10 @@ def as_first_schema(new: Results, folder: Path) -> Results:
     shutil.copytree(new.folder / "documents", folder / "documents")
     for name in ("measurements.parquet", "findings.parquet"):
         stored = pq.read_table(new.folder / name)
-        pq.write_table(stored.drop_columns(["reason"]), folder / name)
+        pq.write_table(
+            stored.drop_columns([c for c in ("reason", "ranked") if c in stored.column_names]),
+            folder / name,
+        )
     run = {k: v for k, v in new.run.items() if k not in ("seal", "files")}
     names = [str(p.relative_to(folder)) for p in folder.rglob("*.parquet")]
     tables: dict[str, pa.Table | str] = {n: pq.read_table(folder / n) for n in names}
@@ -74,3 +78,16 @@ def test_a_run_of_the_first_schema_is_read_with_empty_reasons(
     assert old.measurements.schema.names == MEASUREMENTS.names
     assert old.measurements["reason"].null_count == old.measurements.num_rows
     assert old.findings["reason"].null_count == old.findings.num_rows
+
+
+def test_no_lossy_tokenizer_of_an_old_run_is_ranked(good_run: RunOutcome, tmp_path: Path) -> None:
+    old = as_first_schema(good_run.results, tmp_path / "old-1")
+    ranked = {r["tokenizer"] for r in old.measurements.to_pylist() if r["ranked"] and r["corpus"]}
+    assert "lossy" not in ranked
+    assert "bytes" in ranked
+    view = View(old)
+    assert {s.tokenizer: s.ranked_in > 0 for s in summarize(view, "texts")} == {
+        "bytes": True,
+        "pieces": True,
+        "lossy": False,
+    }
