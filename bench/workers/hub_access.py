@@ -72,6 +72,16 @@ class _Patience(logging.Handler):
         self.seconds = 60.0
         self._first = self._last = 0.0
         self._status: str | None = None
+        self._waits = 0
+        self._waited = 0.0
+
+    def tried(self) -> str:
+        """Say how often a library has asked since this was called last, and how long it waited."""
+        waits, waited = self._waits, self._waited
+        self._waits, self._waited = 0, 0.0
+        return (
+            f" (asked {waits + 1} times, {waited:.0f} s of waiting)" if waits else " (asked once)"
+        )
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
@@ -81,6 +91,7 @@ class _Patience(logging.Handler):
         if wait is None:
             return
         now, announced = time.monotonic(), float(wait.group(1))
+        self._waits, self._waited = self._waits + 1, self._waited + announced
         if now - self._last > self.seconds:
             self._first = now
         self._last = now + announced
@@ -204,8 +215,8 @@ def _not_there(text: str, names: set[str], status: int | None, revision: str | N
 def _not_now(names: set[str], status: int | None) -> str | None:
     if status is not None and (status == 429 or status >= 500):
         return (
-            f"refused for now: the Hub answers {status}; run the same command again later, what is "
-            "finished is kept"
+            f"refused for now: the Hub answers {status}{_patience.tried()}; later, run the same "
+            "command again with --rerun failed, which keeps what is finished"
         )
     return None
 
