@@ -1,7 +1,7 @@
-"""Does the speed gate cry wolf, and does it see one? Runs it many times on a machine kept busy.
+"""How often the speed gate raises a false alarm, and how often it sees a slower candidate.
 
-    python tests/no_wolf.py one_process --runs 20 --factors 1.0 1.1 1.3
-    python tests/no_wolf.py two_environments --runs 20 --factors 1.0 1.1 1.2
+    python tests/false_alarms.py one_process --runs 20 --factors 1.0 1.1 1.3
+    python tests/false_alarms.py two_environments --runs 20 --factors 1.0 1.1 1.2
 
 Each run is `tokbench speed` on two sides that give the same ids; the candidate does a share of its
 work twice, so that it is slower by the factor (1.0: the very same). One busy process for each CPU
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="Write every verdict there, as JSON lines.")
     arguments = parser.parse_args()
     false_alarms = 0
-    with tempfile.TemporaryDirectory(prefix="tokbench-no-wolf-") as name:
+    with tempfile.TemporaryDirectory(prefix="tokbench-false-alarms-") as name:
         place = Path(name)
         make_tokenizer(place)
         with busy(arguments.burners):
@@ -151,7 +151,7 @@ def write_config(
 ) -> str:
     """Write a config of one tokenizer over bundled text and return its name."""
     config = {
-        "name": "no_wolf",
+        "name": "false_alarms",
         "corpora": {name: {"source": "builtin", "dataset": name} for name in corpora},
         "tokenizers": {"mine": tokenizer},
         "suites": {"throughput": {}},
