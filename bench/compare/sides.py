@@ -66,7 +66,7 @@ def load_pair(names: Sequence[str], config: Config | None) -> tuple[SideInput, S
     Raises `UsageError` when there are more or fewer.
     """
     if len(names) == 2:
-        return load_side(names[0]), load_side(names[1])
+        return _told_apart(load_side(names[0]), load_side(names[1]), names)
     if len(names) != 1 or config is None:
         raise UsageError(
             "compare takes BASE and CANDIDATE, or CANDIDATE with --config CONFIG whose `gate:` "
@@ -74,6 +74,22 @@ def load_pair(names: Sequence[str], config: Config | None) -> tuple[SideInput, S
         )
     path = baseline.baseline_path(config.folder, config.run.gate.baseline, config.path)
     return load_side(path), load_side(names[0])
+
+
+def _told_apart(
+    base: SideInput, candidate: SideInput, names: Sequence[str]
+) -> tuple[SideInput, SideInput]:
+    """Return two sides whose titles differ: with as many folders of their paths as that takes."""
+    if base.snapshot.name != candidate.snapshot.name:
+        return base, candidate
+    parts = [Path(name).parts for name in names]
+    k = next((k for k in range(1, 5) if parts[0][-k:] != parts[1][-k:]), 1)
+    shown = [f"…/{'/'.join(one[-k:])}" for one in parts]
+    return _named(base, shown[0]), _named(candidate, shown[1])
+
+
+def _named(side: SideInput, name: str) -> SideInput:
+    return replace(side, snapshot=replace(side.snapshot, name=name))
 
 
 def side_of(results: Results, name: str) -> SideInput:

@@ -286,3 +286,10 @@ def test_a_run_saved_with_a_failed_suite_is_no_baseline_and_files_are_left_alone
     done = tokbench("baseline", "save", worse, path)
     assert done.exit_code == 3
     assert path.read_bytes() == before
+
+
+def test_titles_of_two_runs_of_one_name_differ(measure_bpe: MeasureBpe) -> None:
+    first, second = measure_bpe("a").folder, measure_bpe("b").folder
+    assert first.name == second.name
+    done = tokbench("compare", first, second)
+    assert done.output.startswith("…/a/toy-1 → …/b/toy-1: Passes")

@@ -272,3 +272,24 @@ def test_a_direction_may_be_given_to_a_metric_that_has_none() -> None:
     key = Key("bpe", None, None, "n_entries")
     found = compare(snapshot({key: 5.0}), snapshot({key: 4.0}), gate)
     assert found.verdicts[0].outcome == "better"
+
+
+def test_between_schemas_only_metrics_of_another_definition_are_not_decided() -> None:
+    by_class = Key("bpe", "web", "en", "round_trip", "class=exact")
+    hashed = Key("bpe", "web", "en", "round_trip_by_document")
+    metrics = {**METRICS, **metric_facts([("round_trip", "share", "none")])}
+    values = {TOKENS: 10.0, IDS: "a", by_class: 1.0, hashed: "h"}
+    old = snapshot(values, schema=1, metrics=metrics)
+    policy = {**old.policy, "rank_lost_limit": 0.001}
+    new = snapshot(values, schema=2, metrics=metrics, policy=policy)
+    found = compare(old, new, Gate())
+    assert outcomes(found) == {
+        "web/en/tokens": "same",
+        "web/en/ids": "same",
+        "web/en/round_trip[class=exact]": "incomparable",
+        "web/en/round_trip_by_document": "incomparable",
+    }
+    assert not found.mismatches
+    assert found.exit_code == 3
+    one_schema = compare(replace(old, schema=2), new, Gate())
+    assert "the policies differ: rank_lost_limit None → 0.001" in one_schema.mismatches[0]
