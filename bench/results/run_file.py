@@ -130,6 +130,8 @@ def read_run_file(folder: Path) -> dict[str, Any]:
         checked = RunFile.model_validate(run)
     except ValidationError as exc:
         raise damaged_run(folder, _first(exc)) from exc
+    if sealed and checked.files is None:
+        raise damaged_run(folder, "it names no files")
     if not sealed and checked.schema_version > LAST_UNSEALED:
         raise damaged_run(folder, "it has no seal")
     return run

@@ -17,6 +17,7 @@ from tokbench.bench.cli import main
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.results.schemas import write_parquet
+from tokbench.bench.results.seal import sealed_text
 
 MeasureBpe = Callable[..., Results]
 
@@ -155,4 +156,12 @@ def test_run_json_that_never_ends_is_not_read(copy: Path) -> None:
     (copy / "run.json").unlink()
     (copy / "run.json").symlink_to("/dev/zero")
     with pytest.raises(ResultsError, match=r"run\.json: is not a regular file"):
+        load_results(copy)
+
+
+def test_a_run_that_is_sealed_again_without_its_files_is_damaged(copy: Path) -> None:
+    path = copy / "run.json"
+    run = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(sealed_text({**run, "files": None}), encoding="utf-8")
+    with pytest.raises(ResultsError, match="it names no files"):
         load_results(copy)
