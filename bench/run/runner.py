@@ -37,6 +37,7 @@ from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.run.suite_task import Answers, Counted, SuiteRunner
 from tokbench.bench.run.write import RunRecord, write_run
+from tokbench.bench.timing.contest import Timed
 from tokbench.bench.workers.executors import Executor, Inline
 
 
@@ -99,16 +100,25 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     )
     context.progress.step("writing results")
     write_run(folder, record)
-    problems = [
-        *_problems(tallies, prepared.failures),
-        *(_failed_suite(finding) for finding in found.findings if finding.kind == "failure"),
-        *(f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in timed.findings),
-    ]
-    usage: dict[str, dict[str, Any]] = {
+    problems = _problems(tallies, prepared, found, timed)
+    return _report(context, folder, started, problems, _usage(found, asking))
+
+
+def _usage(found: Answers, asking: SuiteRunner) -> dict[str, dict[str, Any]]:
+    """Return what the suites asked for, and the memory of each tokenizer's processes."""
+    return {
         "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},
         "peak_bytes": {"run": 0, **asking.peak_bytes},
     }
-    return _report(context, folder, started, problems, usage)
+
+
+def _problems(tallies: Tallies, prepared: Prepared, found: Answers, timed: Timed) -> list[str]:
+    """Return one sentence for each thing that failed."""
+    return [
+        *_missing_cells(tallies, prepared.failures),
+        *(_failed_suite(finding) for finding in found.findings if finding.kind == "failure"),
+        *(f"{finding.tokenizer or finding.suite}: {finding.message}" for finding in timed.findings),
+    ]
 
 
 def _report(
@@ -309,7 +319,7 @@ def _findings_of_cells(tallies: Tallies) -> Iterator[Finding]:
             )
 
 
-def _problems(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:
+def _missing_cells(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:
     """Return one line for each input that failed and each reason why cells did."""
     problems = [f"corpus {at.corpus}, {at.language}: {why}" for at, why in failures.items()]
     reported = frozenset(failures.values())
