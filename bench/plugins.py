@@ -65,6 +65,13 @@ class TokenizerPlugin(Plugin):
         """
         return None
 
+    def misfit(self, option: str, head: bytes) -> str | None:
+        """Say why the file that an option names cannot be loaded, from its first bytes, unpacked.
+
+        The text goes on after the file's name; None where the first bytes do not tell.
+        """
+        return None
+
     def load(self, context: LoadContext) -> Tokenizer:
         """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
         raise NotImplementedError

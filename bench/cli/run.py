@@ -159,17 +159,24 @@ def conform(
 @SET
 @AS_JSON
 def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Show what a run of CONFIG would measure."""
-    from tokbench.bench.console import result, result_json
-    from tokbench.bench.run.plan import make_plan
+    """Show what a run of CONFIG would measure.
 
-    made = make_plan(load(config, overrides))
+    Exit code 3 where a file that CONFIG names is missing or not what it should be.
+    """
+    from tokbench.bench.console import message, result, result_json
+    from tokbench.bench.run.plan import make_plan
+    from tokbench.bench.run.preflight import lacks, told
+
+    loaded = load(config, overrides)
+    made = make_plan(loaded)
     if as_json:
-        result_json(
-            {"name": made.name, "plan": made.sha256, "cells": [c._asdict() for c in made.cells]}
-        )
-        return
-    result(made.describe())
+        cells = [cell._asdict() for cell in made.cells]
+        result_json({"name": made.name, "plan": made.sha256, "cells": cells})
+    else:
+        result(made.describe())
+    if missing := lacks(loaded):
+        message(f"error: {told(loaded, missing)}")
+        sys.exit(3)
 
 
 @click.command()
@@ -179,25 +186,32 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     """Check CONFIG and the files that it names.
 
-    The Hub is asked whether it would give what CONFIG names. Exit codes: 2 for a data set that no
-    run can load; 3 for one that the Hub refuses now.
+    Files are looked for, and at their first bytes; the Hub is asked whether it would give what
+    CONFIG names. Exit codes: 2 for a mistake in CONFIG, or a data set that no run can load; 3 where
+    CONFIG is right and an input is missing or refused.
     """
     from tokbench.bench.commands.pin import unpinned
-    from tokbench.bench.commands.validate import problems
+    from tokbench.bench.commands.validate import problems, remarks
     from tokbench.bench.console import message, remark, result
+    from tokbench.bench.run.preflight import lacks, told
     from tokbench.bench.workers.hub_access import set_up_hub
 
     set_up_hub(offline=offline)
     loaded = load(config, overrides)
     for one in unpinned(loaded):
         message(f"warning: {one}")
+    missing = lacks(loaded)
+    if missing:
+        message(f"error: {told(loaded, missing)}")
+    for one in remarks(loaded):
+        message(f"warning: {one}")
     found = list(problems(loaded))
     for problem in found:
         remark(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
     kinds = {problem.kind for problem in found}
-    if kinds <= {"unknown"}:
+    if kinds <= {"unknown"} and not missing:
         result(f"{loaded.path}: fine")
-    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds else 0)
+    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds or missing else 0)
 
 
 @click.command()

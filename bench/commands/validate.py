@@ -16,6 +16,10 @@ from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import HubUnreachable, InputError
 from tokbench.bench.paths import looking_at, user_path
+from tokbench.bench.timing.ratios import LEAST_PROCESSES, LEAST_ROUNDS
+
+FEW_DOCUMENTS = 100
+"""Documents below which `tokbench.bench.count.stats` corrects intervals for bias."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,25 @@ def problems(config: Config) -> Iterator[Problem]:
             continue
         if one.kind == "dataset" and _script_of(one) in {s.rfilename for s in found.siblings or ()}:
             yield _made_by_script(".".join(one.place), one.name)
+
+
+def remarks(config: Config) -> Iterator[str]:
+    """Yield which values a run of the config will give without an interval, or not at all."""
+    for name, entry in config.run.corpora.items():
+        rows = entry.limit.rows if entry.limit is not None else None
+        if rows is not None and rows < FEW_DOCUMENTS:
+            yield (
+                f"corpora.{name}.limit.rows: {rows} documents are few: intervals of fewer than "
+                f"{FEW_DOCUMENTS} are corrected for bias and wide; of one there is none"
+            )
+    for name, suite in config.suites.items():
+        processes, rounds = getattr(suite, "processes", None), getattr(suite, "rounds", None)
+        few_processes = isinstance(processes, int) and processes < LEAST_PROCESSES
+        if few_processes and isinstance(rounds, int) and rounds < LEAST_ROUNDS:
+            yield (
+                f"suites.{name}.rounds: {rounds} rounds in {processes} processes give no interval; "
+                f"set rounds to {LEAST_ROUNDS} or processes to {LEAST_PROCESSES}"
+            )
 
 
 def _script_of(one: Repository) -> str:

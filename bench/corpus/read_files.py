@@ -118,6 +118,18 @@ def _line_ends(entry: FilesCorpus) -> str:
     return "keep" if entry.keeps_line_ends else "strip"
 
 
+def look(file: SourceFile, entry: FilesCorpus, limits: Limits) -> None:
+    """Look at the first bytes of a file; `CorpusError` where it is not what it should be."""
+    if _format(file, entry) != "parquet":
+        with opened(file, Budget(limits), markup=entry.kind == "code"):
+            return
+    with unpacking(file), file.path.open("rb") as raw:
+        head = raw.read(HEAD_BYTES)
+    refuse_pointer(head, file.part)
+    if not head.startswith(b"PAR1"):
+        raise CorpusError(f"{file.part} is not a Parquet file (it does not begin with PAR1)")
+
+
 def _format(file: SourceFile, entry: Corpus) -> Format:
     given = entry.format if isinstance(entry, FilesCorpus) else None
     suffix = format_suffix(file)

@@ -32,6 +32,7 @@ from tokbench.bench.run.clock_input import time_tokenizers
 from tokbench.bench.run.folder import Rerun, open_folder
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, make_plan
+from tokbench.bench.run.preflight import refuse_hopeless
 from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
@@ -76,6 +77,7 @@ def run(
         watch=watch or Stopwatch(),
     )
     plan = make_plan(config)
+    refuse_hopeless(config)
     with open_folder(output, plan, new=new, rerun=rerun) as folder:
         progress.step(f"run {folder.name}: {len(plan.cells)} cells")
         return _run(context, plan, folder)

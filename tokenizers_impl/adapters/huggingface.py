@@ -15,6 +15,7 @@ from tokbench.bench.errors import TokenizerError, is_library_failure
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import loaded, samples, tokenizer_json
+from tokbench.tokenizers_impl.adapters.heads import unlike
 from tokbench.tokenizers_impl.convert import as_list
 from tokbench.tokenizers_impl.files import json_of, read_file, text_of, well_formed
 from tokbench.tokenizers_impl.wordpiece.files import read_vocab_txt
@@ -90,6 +91,10 @@ class HuggingFace(TokenizerPlugin):
         file = folder / "tokenizer.json"
         file.write_text(tokenizer.library.to_str(), encoding="utf-8")
         return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
+
+    def misfit(self, option: str, head: bytes) -> str | None:
+        """Say so where a tokenizer.json does not begin like JSON."""
+        return None if self._is_vocab else unlike(head, "JSON")
 
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
         """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""

@@ -15,6 +15,7 @@ from tokbench.bench.environment import no_garbage_collection
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
+from tokbench.tokenizers_impl.adapters.heads import unlike
 from tokbench.tokenizers_impl.adapters.sentencepiece_proto import (
     ModelFacts,
     read_facts,
@@ -36,6 +37,10 @@ class SentencePiece(TokenizerPlugin):
         model = folder / "sentencepiece.model"
         model.write_bytes(read_file(context.resolve(self.file), self.file, binary=True))
         return {"library": "sentencepiece", "file": str(model)}
+
+    def misfit(self, option: str, head: bytes) -> str | None:
+        """Say so where the file does not begin like a model."""
+        return unlike(head, "a SentencePiece model")
 
     def load(self, context: LoadContext) -> SentencePieceTokenizer:
         """Read the file; raise `TokenizerError` when it is not such a model."""

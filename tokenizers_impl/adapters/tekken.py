@@ -14,6 +14,7 @@ from pydantic import Field
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks
+from tokbench.tokenizers_impl.adapters.heads import unlike
 from tokbench.tokenizers_impl.files import MALFORMED, bounded, json_of, read_file
 
 
@@ -21,6 +22,10 @@ class Tekken(TokenizerPlugin):
     """A `tekken.json` or `tekken.json.gz` of Mistral."""
 
     file: str = Field(description="Mistral's `tekken.json` or `tekken.json.gz`.")
+
+    def misfit(self, option: str, head: bytes) -> str | None:
+        """Say so where the file does not begin like JSON."""
+        return unlike(head, "JSON")
 
     def load(self, context: LoadContext) -> ranks.RankTokenizer:
         """Read the file; raise `TokenizerError` when it is not of this kind."""

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import ranks, samples
+from tokbench.tokenizers_impl.adapters.heads import unlike
 from tokbench.tokenizers_impl.adapters.tiktoken_files import EncodingName, load_encoding
 from tokbench.tokenizers_impl.files import MALFORMED, json_of, read_file
 
@@ -94,6 +95,10 @@ class Tiktoken(TokenizerPlugin):
             "pattern": loaded.encoding._pat_str,
             "special_tokens": dict(loaded.special_tokens),
         }
+
+    def misfit(self, option: str, head: bytes) -> str | None:
+        """Say so where a rank file does not begin with ranks, or a spec not like JSON."""
+        return unlike(head, "base64 ranks" if option == "file" else "JSON")
 
     def load(self, context: LoadContext) -> ranks.RankTokenizer:
         """Find, verify and build the tokenizer."""

@@ -1,0 +1,130 @@
+"""Mistakes of a first config are answered in its own words, each with its line and a mark."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.errors import ConfigError
+
+GOOD = """\
+name: mine
+corpora:
+  news:
+    source: files
+    languages: [en, sw]
+    path: "news.{language}.txt"
+tokenizers:
+  a: {type: tiktoken, encoding: gpt2}
+"""
+
+
+def told(text: str | bytes, tmp_path: Path) -> ConfigError:
+    path = tmp_path / "c.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    return caught.value
+
+
+ANSWERS = [
+    (("languages", "langs"), "corpora.news.langs: unknown key; did you mean 'languages'?"),
+    (("name: mine", "name: mine\nsuits: []"), "suits: unknown key; did you mean 'suites'?"),
+    (("encoding: gpt2", "name: o200k_base"), "a.name: unknown key; did you mean 'encoding'?"),
+    (("[en, sw]", "en"), "corpora.news.languages: write a list: [en]"),
+    (("path:", "limit: 100\n    path:"), "limit: must be a mapping, not 100; write {rows: 100}"),
+    (("path:", "join: ' '\n    path:"), 'join: must be a mapping, not " "; write {rows: " "}'),
+    (("name: mine", "name: mine\nresamples: many"), 'must be a whole number, not "many"'),
+    (("[en, sw]", "[en, swahili]"), "'swahili' is not a language code; did you mean 'sw'?"),
+    (("[en, sw]", "[en, xx_Yyyy]"), "languages.xx_Yyyy: 'xx_Yyyy' is not a language code"),
+    (("type: tiktoken", "type: hf"), "there is no 'hf'; did you mean 'huggingface'?"),
+    (("type: tiktoken", "type: bpe"), "did you mean 'byte_bpe' or 'sentencepiece_bpe'?"),
+    (("type: tiktoken", "type: AutoTokenizer"), "did you mean 'transformers'?"),
+    (("gpt2", "gpt-4o"), "'gpt-4o' is a model; its encoding is o200k_base"),
+    (
+        ("{type: tiktoken, encoding: gpt2}", "gpt2x"),
+        "unknown tokenizer 'gpt2x'; did you mean 'gpt2'",
+    ),
+    (("name: mine", "name: mine\nsuites: [speed]"), "did you mean 'throughput'?"),
+    (("name: mine", "name: mine\nsuites: [fertility]"), "a metric of the suite 'efficiency'"),
+    (("corpora:", "datasets:"), "datasets: unknown key; did you mean 'corpora'?"),
+    (("source: files", "type: files"), "write `source: files` in place of `type`"),
+    (("name: mine", "name: mine\nlimits: {memory: lots}"), "such as 4 GB or 512 MiB, not"),
+    (("name: mine", "name: mine\ngate: base.json"), "write {baseline: base.json}"),
+    (("name: mine", "name: mine\nreports: cost"), "reports: write a list: [cost]"),
+    (("path:", "kind: source\n    path:"), "unknown value 'source'; use natural or code"),
+]
+
+
+@pytest.mark.parametrize(("change", "answer"), ANSWERS, ids=[answer for _, answer in ANSWERS])
+def test_a_mistake_is_answered_with_what_to_write(
+    change: tuple[str, str], answer: str, tmp_path: Path
+) -> None:
+    [line] = str(told(GOOD.replace(*change), tmp_path)).split("\n")
+    assert answer in line
+
+
+def test_a_pivot_by_its_name_is_answered_with_the_key_of_that_language(tmp_path: Path) -> None:
+    text = GOOD.replace("[en, sw]", "[eng_Latn, sw]").replace(
+        "path:", "parallel: true\n    pivot: english\n    path:"
+    )
+    assert "corpora.news.pivot" in str(told(text, tmp_path))
+    assert "did you mean 'eng_Latn'?" in str(told(text, tmp_path))
+
+
+def test_a_placeholder_without_quotes_in_braces_is_answered_with_quotes(tmp_path: Path) -> None:
+    text = "corpora: {news: {source: files, language: en, path: news.{language}.txt}}\n"
+    assert 'write it in quotes: "news.{language}.txt"' in str(told(text, tmp_path))
+
+
+def test_all_mistakes_are_told_in_the_order_of_the_file_with_their_lines(tmp_path: Path) -> None:
+    text = "resamples: many\n" + GOOD.replace("[en, sw]", "[en, swahili]").replace("gpt2", "gpt9")
+    error = told(text, tmp_path)
+    assert [line.split(":")[1] for line in str(error).split("\n")] == ["1", "6", "9"]
+    assert "6 |     languages: [en, swahili]\n  |                     ^^^^^^^\n" in error.shown
+    assert error.shown.endswith("3 mistakes in " + str(tmp_path / "c.yaml"))
+
+
+def test_no_message_speaks_of_the_library_that_validates(tmp_path: Path) -> None:
+    for change, _ in ANSWERS:
+        message = str(told(GOOD.replace(*change), tmp_path))
+        assert "Input should be" not in message
+        assert "valid dictionary" not in message
+
+
+def test_standard_tags_of_yaml_are_honoured(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(GOOD.replace("mine", "!!str 123") + 'seed: !!int "5"\n', encoding="utf-8")
+    run = load_config(path).run
+    assert (run.name, run.seed) == ("123", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("a: " + "[" * 100_000, "nests more than 50 levels deep"),
+        ("- " * 100_000 + "x", "nests more than 50 levels deep"),
+        ("".join(" " * n + "a:\n" for n in range(400)), "nests more than 50 levels deep"),
+        ("# " + "x" * 600_000, "is larger than 500,000 bytes"),
+        (b"name: \xff\xfe", "is not UTF-8"),
+    ],
+)
+def test_a_config_that_is_too_deep_or_too_large_is_refused_at_once(
+    text: str | bytes, answer: str, tmp_path: Path
+) -> None:
+    begun = time.process_time()
+    assert answer in str(told(text, tmp_path))
+    assert time.process_time() - begun < 5
+
+
+def test_what_is_not_a_file_is_not_read(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no FIFO")
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "a pipe"), (Path("/dev/zero"), "a device")):
+        with pytest.raises(ConfigError, match=f"cannot be read: it is {kind}"):
+            load_config(path)

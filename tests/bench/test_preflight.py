@@ -1,0 +1,85 @@
+"""Files that a config names are looked for before a run, and a run without any is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tokbench.bench.cli import main
+
+CONFIG = """\
+name: mine
+corpora:
+  news: {source: files, languages: [en, sw], path: "nws.{language}.txt"}
+  part: {source: files, languages: {en: part.en.txt, fr: part.fr.txt}}
+tokenizers:
+  json: {type: huggingface, file: tokeniser.json}
+  model: {type: sentencepiece, file: tokenizer.json}
+  page: {type: tiktoken, file: page.tiktoken, pattern: x}
+  bytes: {type: utf8_bytes}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with some of the files, and the config."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("news.en.txt", "part.en.txt"):
+        (tmp_path / name).write_text("one line\n", encoding="utf-8")
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}', encoding="utf-8")
+    (tmp_path / "page.tiktoken").write_text("<!DOCTYPE html><html>", encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(CONFIG, encoding="utf-8")
+    return tmp_path
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def test_validate_names_every_file_that_is_missing_or_something_else(folder: Path) -> None:
+    done = invoke("validate", "c.yaml", "--offline")
+    assert done.exit_code == 3
+    for told in (
+        "c.yaml:3:52: corpora.news.path: there is no file 'nws.en.txt'; did you mean 'news.en.txt'?",
+        "corpora.part.languages.fr: there is no file 'part.fr.txt'",
+        "tokenizers.json.file: there is no file 'tokeniser.json'; did you mean 'tokenizer.json'?",
+        "tokenizers.model.file: 'tokenizer.json' is JSON; use `type: huggingface`",
+        "tokenizers.page.file: 'page.tiktoken' is an HTML page",
+    ):
+        assert told in done.output
+    assert "fine" not in done.output
+
+
+def test_validate_ends_with_2_for_a_mistake_and_with_0_where_all_is_there(folder: Path) -> None:
+    good = "name: a\ncorpora: {n: {source: files, language: en, path: news.en.txt}}\n"
+    good += "tokenizers: {b: {type: utf8_bytes}}\n"
+    (folder / "good.yaml").write_text(good, encoding="utf-8")
+    assert invoke("validate", "good.yaml", "--offline").exit_code == 0
+    (folder / "bad.yaml").write_text(good + "sede: 1\n", encoding="utf-8")
+    assert invoke("validate", "bad.yaml", "--offline").exit_code == 2
+
+
+def test_plan_shows_the_plan_and_names_what_is_missing(folder: Path) -> None:
+    done = invoke("plan", "c.yaml")
+    assert done.exit_code == 3
+    assert "there is no file 'nws.en.txt'" in done.output
+
+
+def test_a_run_that_could_measure_nothing_makes_no_folder(folder: Path) -> None:
+    for lost in ("corpora.part={source: files, language: en, path: none.txt}",):
+        done = invoke("run", "c.yaml", "--output", "runs", "--set", lost)
+        assert done.exit_code == 3
+        assert "nothing can be measured: no corpus can be read" in done.output
+        assert not (folder / "runs").exists()
+
+
+def test_few_rounds_and_documents_are_remarked_on(folder: Path) -> None:
+    text = "name: a\ncorpora: {n: {source: files, language: en, path: news.en.txt, limit: {rows: 9}}}\n"
+    text += "tokenizers: [utf8_bytes]\nsuites: {throughput: {processes: 2, rounds: 3}}\n"
+    (folder / "few.yaml").write_text(text, encoding="utf-8")
+    done = invoke("validate", "few.yaml", "--offline")
+    assert done.exit_code == 0
+    assert "corpora.n.limit.rows: 9 documents are few" in done.output
+    assert "3 rounds in 2 processes give no interval; set rounds to 6" in done.output
