@@ -180,10 +180,11 @@ def test_a_plan_does_not_depend_on_layout_and_depends_on_values(tokbench: Tokben
     assert plan() == plan("--set", "seed=0") != plan("--set", "seed=1")
 
 
-def test_validate_says_fine_without_reading_a_corpus(tokbench: Tokbench, folder: Path) -> None:
-    (folder / "prose.txt").unlink()
+def test_validate_says_fine_where_all_files_are_there(tokbench: Tokbench, folder: Path) -> None:
     done = tokbench("validate", "c.yaml")
     assert (done.exit_code, done.stdout) == (0, "c.yaml: fine\n")
+    (folder / "prose.txt").unlink()
+    assert tokbench("validate", "c.yaml").exit_code == 3
 
 
 @pytest.mark.parametrize(
