@@ -203,8 +203,8 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     missing = lacks(loaded)
     if missing:
         message(f"error: {told(loaded, missing)}")
-    for one in remarks(loaded):
-        message(f"warning: {one}")
+    for said in remarks(loaded):
+        message(f"warning: {said}")
     found = list(problems(loaded))
     for problem in found:
         remark(f"{'warning' if problem.kind == 'unknown' else 'error'}: {problem.text}")
