@@ -35,7 +35,7 @@ def check_measurements(table: pa.Table, path: Path) -> pa.Table:
         if unknown:
             raise _damaged(path, f"{name} {min(unknown)!r}")
     for name in _NUMBERS:
-        if not pc.all(pc.is_finite(table[name])).as_py() and table.num_rows:
+        if pc.all(pc.is_finite(table[name])).as_py() is False:  # None where every value is null
             raise _damaged(path, f"a {name} that is not finite")
     _check_json(table, "params", path)
     return table
