@@ -213,8 +213,7 @@ def load_config(
     named = checker.named(plain.get("tokenizers"), folder)
     expanded, origins = sweeps.expand(named, where, checker.mistakes)
     if "tokenizers" in plain:  # where each name is unknown, that is what is wrong, not an empty map
-        entries_or_any = expanded or ({"unknown": {}} if checker.mistakes else expanded)
-        plain = {**plain, "tokenizers": entries_or_any}
+        plain["tokenizers"] = expanded or ({"unknown": {}} if checker.mistakes else expanded)
     run = checker.run_config(plain)
     entries = checker.tokenizers(_mappings(expanded), origins)
     suites = checker.suites(_mappings(_by_name(plain.get("suites"))))
