@@ -142,9 +142,10 @@ def test_sizes_are_compared_on_any_machine_and_timing_only_on_the_same(
 
 def test_a_baseline_says_that_it_stores_no_timing(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
     run = measure_bpe(extra=TIMED).folder
-    tokbench("baseline", "save", run, tmp_path / "t.baseline.json")
+    saved = tokbench("baseline", "save", run, tmp_path / "t.baseline.json")
+    assert saved.exit_code == 0, saved.output
     done = tokbench("compare", tmp_path / "t.baseline.json", run)
-    assert done.exit_code == 0
+    assert done.exit_code == 0, done.output
     assert "timing not compared: a baseline stores none" in done.output
 
 
