@@ -24,6 +24,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from run_files import exact_files
 from streaming import family
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -71,7 +72,7 @@ def main() -> int:
         started = time.monotonic()
         finish(place, arguments.jobs)
         length = time.monotonic() - started
-        wanted = exact_files(place)
+        wanted = hashes(place)
         passed = 0
         for trial in range(arguments.kills):
             number = SIGNALS[trial % len(SIGNALS)]
@@ -133,7 +134,7 @@ def rob(
 
 def differing(place: Path, wanted: dict[str, str]) -> str | None:
     """Return which exact files are not as they should be, None if all are."""
-    found = exact_files(place)
+    found = hashes(place)
     differ = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
     return f"exact files differ: {', '.join(differ)}" if differ else None
 
@@ -188,12 +189,10 @@ def is_whole(path: Path) -> bool:
     return True
 
 
-def exact_files(place: Path) -> dict[str, str]:
+def hashes(place: Path) -> dict[str, str]:
     """Return the SHA-256 of every exact file of the run."""
-    run = place / "runs" / "chaos-1"
-    names = ["measurements.parquet", "findings.parquet", "run.json", "report.md"]
-    paths = [run / name for name in names] + sorted(run.glob("documents/*"))
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    files = exact_files(place / "runs" / "chaos-1", "report.md")
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import filelock
 import psutil
 import pyarrow.parquet
 import pytest
@@ -166,6 +168,32 @@ class Listener:
         self.cells.append((cell, reused))
 
 
+Make = Callable[[Path], object]
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Make], Path]:
+    """Return a function that has a folder filled once for all processes of pytest-xdist.
+
+    Tests read these folders and change copies.
+    """
+    base = tmp_path_factory.getbasetemp()
+    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def filled(name: str, make: Make) -> Path:
+        folder, done = root / "once" / name, root / "once" / f"{name}.done"
+        folder.parent.mkdir(exist_ok=True)
+        with filelock.FileLock(root / "once" / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return filled
+
+
 Measure = Callable[..., RunOutcome]
 
 
@@ -241,26 +269,28 @@ class QuickRun:
 
 
 @pytest.fixture(scope="session")
-def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+def quick_run(once: Callable[[str, Make], Path]) -> QuickRun:
     """Run `tokbench run quick` once, in an empty folder and with an empty cache."""
-    folder = tmp_path_factory.mktemp("quick")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from tokbench.bench.cli import main; main()",
-            "run",
-            "quick",
-            "--quiet",
-        ],
-        cwd=folder,
-        env={**os.environ, "TOKBENCH_CACHE": str(folder / "cache"), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return QuickRun(folder=folder / "runs" / "quick-1", summary=done.stdout)
+
+    def make(folder: Path) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "tokbench", "run", "quick", "--quiet"],
+            cwd=folder,
+            env={
+                **os.environ,
+                "TOKBENCH_CACHE": str(folder / "cache"),
+                "PYTHONIOENCODING": "utf-8",
+            },
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (folder / "summary.txt").write_text(done.stdout, encoding="utf-8", newline="")
+
+    folder = once("quick", make)
+    summary = (folder / "summary.txt").read_text(encoding="utf-8")
+    return QuickRun(folder=folder / "runs" / "quick-1", summary=summary)
 
 
 @pytest.fixture(scope="session")
@@ -318,12 +348,18 @@ BOOM = {"boom.jsonl": ["one", "the boom", "two"], "allboom.jsonl": ["boom", "boo
 
 
 @pytest.fixture(scope="session")
-def good_run(measure: Measure) -> RunOutcome:
+def good_run(measure: Measure, once: Callable[[str, Make], Path]) -> RunOutcome:
     """A run in which everything can be measured."""
-    return measure(GOOD, PARALLEL)
+    return _outcome(once("good", lambda folder: measure(GOOD, PARALLEL, folder=folder)))
 
 
 @pytest.fixture(scope="session")
-def broken_run(measure: Measure) -> RunOutcome:
+def broken_run(measure: Measure, once: Callable[[str, Make], Path]) -> RunOutcome:
     """A run in which every kind of fault happens, beside what can be measured."""
-    return measure(BROKEN, {**PARALLEL, **BOOM})
+    files = {**PARALLEL, **BOOM}
+    return _outcome(once("broken", lambda folder: measure(BROKEN, files, folder=folder)))
+
+
+def _outcome(folder: Path) -> RunOutcome:
+    results = tokbench.load_results(folder / "runs" / "test-1")
+    return RunOutcome(results=results, problems=results.problems)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from run_files import exact_files
 from tokbench.bench.results.run_folder import Results, load_results
 
 SECONDS = 5
@@ -116,12 +117,6 @@ def test_the_number_of_jobs_changes_no_exact_file(run: Run) -> None:
     runs = [run(config, "--jobs", jobs)[1] for jobs in ("1", "3")]
     first, second = (exact_files(results.folder) for results in runs)
     assert first == second
-
-
-def exact_files(folder: Path) -> dict[str, bytes]:
-    names = ["measurements.parquet", "findings.parquet", "run.json"]
-    paths = [folder / name for name in names] + sorted(folder.glob("documents/*"))
-    return {path.name: path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("how", ["raise", "die", "interrupt"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from run_files import exact_files
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.corpus.slices import slices_folder
 from tokbench.bench.environment import Stopwatch
@@ -70,11 +71,8 @@ def interrupted(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path / "runs" / "small-1"
 
 
-def exact_files(outcome: RunOutcome) -> dict[str, bytes]:
-    folder = outcome.results.folder
-    names = ["measurements.parquet", "findings.parquet", "run.json"]
-    paths = [folder / name for name in names] + sorted(folder.glob("documents/*"))
-    return {path.name: path.read_bytes() for path in paths}
+def files(outcome: RunOutcome) -> dict[str, bytes]:
+    return exact_files(outcome.results.folder)
 
 
 def test_finished_cells_are_kept_and_the_rest_is_counted(start, interrupted, listener) -> None:
@@ -82,7 +80,7 @@ def test_finished_cells_are_kept_and_the_rest_is_counted(start, interrupted, lis
     completed = start(progress=heard)
     assert completed.results.folder == interrupted
     assert heard.reused == [True, True, True, False]
-    assert exact_files(completed) == exact_files(start(output="undisturbed"))
+    assert files(completed) == files(start(output="undisturbed"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
@@ -94,18 +92,18 @@ def test_a_damaged_cell_is_found_and_counted_again(start, interrupted, damage, l
     heard = listener()
     completed = start(progress=heard)
     assert heard.reused == [True, False, True, False]
-    assert exact_files(completed) == exact_files(start(output="undisturbed"))
+    assert files(completed) == files(start(output="undisturbed"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_a_damaged_slice_is_found_and_built_again(start, interrupted, damage) -> None:
-    wanted = exact_files(start(output="undisturbed"))
+    wanted = files(start(output="undisturbed"))
     (slice_,) = slices_folder().glob("s-fin_Latn-*.arrow")
     data = slice_.read_bytes()
     middle = len(data) // 2
     flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
     slice_.write_bytes(data[:middle] if damage == "cut" else flipped)
-    assert exact_files(start()) == wanted
+    assert files(start()) == wanted
 
 
 def test_what_a_killed_run_had_begun_to_write_is_removed(start, interrupted) -> None:
@@ -132,7 +130,7 @@ def test_training_again_or_not_gives_the_same_files(start, config) -> None:
     config.write_text(
         json.dumps({**CONFIG, "tokenizers": {"t": {"train": train}}}), encoding="utf-8"
     )
-    assert exact_files(start()) == exact_files(start())  # the second takes the model from the cache
+    assert files(start()) == files(start())  # the second takes the model from the cache
 
 
 def test_a_run_can_be_forced_to_be_new(start, interrupted) -> None:
@@ -146,11 +144,11 @@ def test_another_plan_does_not_take_up_the_run(start, interrupted, config) -> No
 
 @pytest.mark.parametrize(("rerun", "reused"), [("missing", [True] * 4), ("all", [False] * 4)])
 def test_a_finished_run_can_be_taken_up_again(start, rerun, reused, listener) -> None:
-    before = exact_files(start())
+    before = files(start())
     heard = listener()
     again = start(progress=heard, rerun=rerun)
     assert (again.results.name, heard.reused) == ("small-1", reused)
-    assert exact_files(again) == before
+    assert files(again) == before
 
 
 def test_two_runs_in_one_folder_are_told_apart(start, interrupted, config, tmp_path) -> None:
@@ -199,5 +197,5 @@ def test_a_full_disk_ends_the_run_in_words_and_loses_no_cell(
     assert "cannot be written: File too large; free space or choose another folder" in done.stderr
     assert "Traceback" not in done.stderr
     heard = listener()
-    assert exact_files(start(progress=heard)) == exact_files(start(output="undisturbed"))
+    assert files(start(progress=heard)) == files(start(output="undisturbed"))
     assert heard.reused == [True, False, True, False]

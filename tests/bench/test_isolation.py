@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from run_files import exact_files
 from tokbench.bench.results.run_folder import Results, load_results
 
 FAULTY = '''
@@ -225,9 +226,3 @@ def test_workers_that_used_the_libraries_of_the_hub_leave_nothing_over(tmp_path,
     done = tokbench(tmp_path, "run", write(tmp_path, value), TOKBENCH_CACHE=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert "leaked" not in done.stderr
-
-
-def exact_files(folder: Path) -> dict[str, bytes]:
-    names = ["measurements.parquet", "findings.parquet", "run.json"]
-    paths = [folder / name for name in names] + sorted(folder.glob("documents/*"))
-    return {path.name: path.read_bytes() for path in paths}

@@ -301,11 +301,11 @@ def test_the_summary_fits_a_screen_and_names_the_report(good_run: RunOutcome) ->
 
 def test_a_run_without_any_corpus_still_has_a_summary(measure: Measure) -> None:
     config = {
-        "corpora": {"c": {"source": "files", "path": "gone.jsonl", "language": "en"}},
+        "corpora": {"c": {"source": "files", "path": "bad.jsonl", "language": "en"}},
         "tokenizers": {"t": {"type": "utf8_bytes"}},
     }
-    run = measure(config)
+    run = measure(config, {"bad.jsonl": "not JSON\n"})
     assert "report: " in summary_of(run)
     assert "- Corpus c could not be read: " in report_of(run)
-    assert "gone.jsonl" in summary_of(run)
+    assert "bad.jsonl" in summary_of(run)
     assert json.loads((run.results.folder / "run.json").read_text())["corpora"] == {}

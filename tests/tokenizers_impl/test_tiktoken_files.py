@@ -35,6 +35,12 @@ def without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples.metadata, "distribution", nothing)
 
 
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if downloads were allowed; the proxy that all tests have leads to a closed port."""
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+
+
 def load(plugin: Tiktoken) -> object:
     return plugin.load(LoadContext(folder=Path()))
 
@@ -97,7 +103,7 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_package_and_network_the_message_says_what_to_install(
-    without_packages: None,
+    without_packages: None, online: None
 ) -> None:
     started = time.monotonic()
     with pytest.raises(TokenizerError) as caught:
@@ -116,8 +122,18 @@ def test_an_encoding_that_no_package_carries_names_the_cache_only() -> None:
     assert "pip install" not in str(caught.value)
 
 
-def test_a_network_that_never_answers_is_given_up(
+def test_offline_nothing_is_downloaded(
     without_packages: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tiktoken.load
+
+    monkeypatch.setattr(tiktoken.load, "read_file", pytest.fail)
+    with pytest.raises(TokenizerError, match=r"cannot be downloaded \(--offline, or HF_HUB"):
+        load(Tiktoken(encoding="cl100k_base"))
+
+
+def test_a_network_that_never_answers_is_given_up(
+    without_packages: None, online: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import tiktoken.load
 
@@ -128,7 +144,7 @@ def test_a_network_that_never_answers_is_given_up(
 
 
 def test_a_download_is_verified_and_kept(
-    tmp_path: Path, without_packages: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, without_packages: None, online: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import tiktoken.load
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from tokbench.bench.cli import main
+from command_line import tokbench
 from tokbench.bench.compare.baseline_file import seal_of
 from tokbench.bench.results.run_folder import Results
 
@@ -21,10 +20,6 @@ WORSE = ("th", "he", "at")
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]
-
-
-def tokbench(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

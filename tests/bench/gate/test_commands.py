@@ -10,18 +10,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
 
-from tokbench.bench.cli import main
+from command_line import tokbench
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.results.schemas import MEASUREMENTS, table_of, write_parquet
 
 MeasureBpe = Callable[..., Results]
 WITHOUT_THE = ("th", "he", "at")
-
-
-def tokbench(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def copied(run: Path) -> Path:

@@ -11,19 +11,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
 
-from tokbench.bench.cli import main
+from command_line import tokbench
+from run_files import exact_files
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.results.schemas import write_parquet
 from tokbench.bench.results.seal import sealed_text
 
 MeasureBpe = Callable[..., Results]
-
-
-def tokbench(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -36,11 +32,6 @@ def copy(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "copy"))
 
 
-def exact_files(folder: Path) -> list[Path]:
-    names = ["run.json", "measurements.parquet", "findings.parquet"]
-    return [*(folder / name for name in names), *sorted(folder.glob("documents/*.parquet"))]
-
-
 def test_a_copy_of_a_run_is_as_good_as_the_run(run: Path, copy: Path) -> None:
     assert load_results(copy).run["digest"] == load_results(run).run["digest"]
     assert tokbench("compare", run, copy).exit_code == 0
@@ -48,7 +39,7 @@ def test_a_copy_of_a_run_is_as_good_as_the_run(run: Path, copy: Path) -> None:
 
 def test_a_flipped_byte_anywhere_in_an_exact_file_is_found_and_the_file_named(copy: Path) -> None:
     chosen = random.Random(20)
-    for path in exact_files(copy):
+    for path in [copy / name for name in exact_files(copy)]:
         whole = path.read_bytes()
         for _ in range(60):
             at, flip = chosen.randrange(len(whole)), chosen.randrange(1, 256)
