@@ -149,6 +149,14 @@ class ConsoleProgress:
         elif not self._quiet:
             message(one_line(text))
 
+    def warning(self, text: str) -> None:
+        """Print a warning that stays on the screen."""
+        line = f"warning: {one_line(text)}"
+        if self._bar is not None:
+            self._bar.console.print(terminal(without_secrets(line)), markup=False)
+        elif not self._quiet:
+            message(line)
+
     def share(self, text: str, done: int, total: int) -> None:
         """Say how much of something is done; on a terminal only."""
         if self._bar is not None:

@@ -94,10 +94,26 @@ class TrainedModel:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TextSizes:
+    """How much text a trainer is about to read, in UTF-8 bytes."""
+
+    documents: int
+    bytes: int
+    longest: int
+    """The longest document."""
+    squares: int
+    """Sum of the squares of the documents' sizes."""
+
+
 class TrainerPlugin(Plugin):
     """Options of one training algorithm."""
 
     group = "tokbench.trainers"
+
+    def warning(self, sizes: TextSizes) -> str | None:
+        """Say before training what time and memory this text will take, where that is much."""
+        return None
 
     def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
         """Train on texts (they may be iterated more than once) and write into folder."""

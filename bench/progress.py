@@ -28,6 +28,9 @@ class Progress(Protocol):
     def step(self, text: str) -> None:
         """Something begins."""
 
+    def warning(self, text: str) -> None:
+        """Something will take long or much, before it begins."""
+
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         """A cell is finished."""
 
@@ -36,6 +39,9 @@ class Silent:
     """A progress that shows nothing: the default wherever a progress is optional."""
 
     def step(self, text: str) -> None:
+        """Show nothing."""
+
+    def warning(self, text: str) -> None:
         """Show nothing."""
 
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:

@@ -161,6 +161,10 @@ class Listener:
         """Of each finished cell, whether it was taken from before."""
         return [reused for _, reused in self.cells]
 
+    def warning(self, text: str) -> None:
+        """Keep it as a line, marked."""
+        self.step(f"warning: {text}")
+
     def step(self, text: str) -> None:
         self.steps.append(text)
 

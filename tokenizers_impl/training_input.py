@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from tokbench.bench.errors import TrainingError
+from tokbench.bench.plugins import TextSizes
 
 
 class TrainingTexts:
@@ -120,6 +121,36 @@ def checked_special_tokens(tokens: Iterable[str]) -> None:
 def _checked(tokens: tuple[str, ...]) -> tuple[str, ...]:
     checked_special_tokens(tokens)
     return tokens
+
+
+def uncut(sizes: TextSizes, *, seconds: float, memory: float, why: str) -> str:
+    """Say what training on whole documents will take; seconds of one CPU, bytes of memory.
+
+    >>> sizes = TextSizes(documents=1, bytes=60_000, longest=60_000, squares=60_000**2)
+    >>> uncut(sizes, seconds=1.7, memory=7e6, why="takes time in proportion to its square")
+    'pre_tokenization: none makes one piece of the longest document (60,000 bytes), which takes time in proportion to its square: about 2 s and 10 MB for this text; set pre_tokenization, or cut the text into lines'
+    """
+    return (
+        f"pre_tokenization: none makes one piece of the longest document ({sizes.longest:,} "
+        f"bytes), which {why}: about {_duration(seconds)} and {_memory(memory)} for this text; "
+        "set pre_tokenization, or cut the text into lines"
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Write a rough time.
+
+    >>> _duration(0.2), _duration(48), _duration(500), _duration(90_000)
+    ('1 s', '48 s', '8 min', '25 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"
+
+
+def _memory(n_bytes: float) -> str:
+    tens = 10 * max(1, round(n_bytes / 1e7))
+    return f"{tens} MB" if tens < 1000 else f"{n_bytes / 1e9:.1f} GB"
 
 
 SpecialTokens = Annotated[tuple[str, ...], AfterValidator(_checked)]

@@ -128,6 +128,8 @@ def train(
         new: Mapping[str, Trained] = {}
         if missing:
             progress.step(f"{names}: {entry.trainer} on {entry.corpus}")
+            if (costs := trained_models.warning(entry, slices)) is not None:
+                progress.warning(f"{names}: {costs}")
             new = _train(missing, slices, progress, say)
         for key in group:
             trained = new[key] if key in new else found[key]

@@ -24,6 +24,7 @@ from tokbench.bench.reasons import Reason
 from tokbench.bench.run.input_tasks import SliceTask, TrainTask
 from tokbench.bench.run.trained_models import Trained, shared
 from tokbench.bench.run.trained_models import stored as stored_model
+from tokbench.bench.run.trained_models import warning as training_warning
 from tokbench.bench.workers.executors import Executor, Inline
 from tokbench.bench.workers.job import Answer, perform
 from tokbench.bench.workers.sources import TokenizerSource
@@ -223,6 +224,8 @@ def _begin_training(
     entry = next(iter(group.values()))
     context.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
     text = _training_text(context.config, entry, slices)
+    if (costs := training_warning(entry, text)) is not None:
+        context.progress.warning(f"tokenizer {', '.join(group)}: {costs}")
     task = TrainTask(entries=group, slices=text, limits=context.config.run.limits)
     return context.executor.submit(perform, task)
 

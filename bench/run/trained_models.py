@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tokbench.bench import plugins
 from tokbench.bench.cache import cache_folder, private_folder
 from tokbench.bench.config.schema import TrainEntry
@@ -20,6 +22,7 @@ from tokbench.bench.errors import TokbenchError, TrainingError, is_library_failu
 from tokbench.bench.plugins import (
     MergeTrainer,
     NestedTrainer,
+    TextSizes,
     TokenizerPlugin,
     Trace,
     TrainedModel,
@@ -94,6 +97,19 @@ def train(
         made = _run(", ".join(wanted), models, texts, folders, trace)
         facts = {at: _write_facts(made[at], models[at], folders[at]) for at in models}
     return {key: _trained(key, one, facts[one.folder]) for key, one in wanted.items()}
+
+
+def warning(entry: TrainEntry, slices: Sequence[Slice]) -> str | None:
+    """Return what the trainer of a `train:` block says of its text before it starts."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *(part.column("bytes") for part in slices)])
+    return trainer_of(entry).warning(
+        TextSizes(
+            documents=len(sizes),
+            bytes=int(sizes.sum()),
+            longest=int(sizes.max(initial=0)),
+            squares=int((sizes * sizes).sum()),
+        )
+    )
 
 
 def shared(entries: Mapping[str, TrainEntry]) -> list[dict[str, TrainEntry]]:

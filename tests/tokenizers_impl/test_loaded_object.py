@@ -147,6 +147,15 @@ def test_clean_up_of_a_decoder_is_named(cleanup: bool) -> None:
     assert tokenizer.decode_batch([[1, 2]]) == ["ok," if cleanup else "ok ,"]
 
 
+def test_an_entry_on_two_lines_of_a_vocab_txt_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\nit\n##t\nit\n", encoding="utf-8")
+    tokenizer = HuggingFace(file="vocab.txt", lowercase=True).load(LoadContext(folder=tmp_path))
+    assert [list(ids) for ids in tokenizer.encode_batch(["it"])] == [[3]]
+    assert "1 entry on several lines of the vocab.txt ('it': ids 1, 3); the last line is used" in (
+        " ".join(tokenizer.notes)
+    )
+
+
 def test_a_vocab_txt_with_windows_line_ends_is_read_alike(tmp_path: Path) -> None:
     from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 

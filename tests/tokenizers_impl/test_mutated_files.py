@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import base64
 import copy
+import faulthandler
 import gzip
 import json
 import os
 import random
-import time
-from collections.abc import Callable, Mapping
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +42,7 @@ N = int(os.environ.get("TOKBENCH_MUTATIONS", "200"))
 SEED = int(os.environ.get("TOKBENCH_SEED", "1"))
 SECONDS = 10.0
 """Longest that one file may take; loading an undamaged one takes a hundredth of that."""
+CORPORA = {"corpora": {"t": {"source": "files", "language": "en", "path": "t.txt"}}}
 TEXTS = ["the lower newest tide", "Zürich 今天 🙂\n\t<s> [MASK] <0x41>", "", "a\0b"]
 CORPUS = [
     "the lowest tide came slower than the newest of the older ones",
@@ -111,9 +116,59 @@ def test_a_damaged_file_gives_an_error_of_our_own_or_a_tokenizer(
         name = names[n % len(names)]
         entry, content = files[name]
         (tmp_path / name).write_bytes(_mutated(content, name, rng))
-        start = time.thread_time()
-        _loaded_and_used({**entry, "file": name}, tmp_path, f"{name}, mutation {n}")
-        assert time.thread_time() - start < SECONDS, f"{name}, mutation {n}"
+        with interrupted_after(SECONDS, f"{name}, mutation {n}"):
+            _loaded_and_used({**entry, "file": name}, tmp_path, f"{name}, mutation {n}")
+
+
+class Hung(BaseException):
+    """A file that took too long; nothing of the project's catches it."""
+
+
+@contextmanager
+def interrupted_after(seconds: float, what: str) -> Iterator[None]:
+    """Raise `Hung` after so many seconds of this process's CPU; a library's call ends first.
+
+    Where such a call does not end, the traceback of all threads is written and the process ends.
+    """
+
+    def hung(number: int, frame: object) -> None:
+        raise Hung(f"{what}: more than {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, hung)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    faulthandler.dump_traceback_later(30 * seconds, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def test_a_file_that_never_ends_is_interrupted() -> None:
+    with pytest.raises(Hung, match=r"endless: more than 0.1 s"):
+        _endless()
+
+
+def _endless() -> None:
+    with interrupted_after(0.1, "endless"):
+        while True:
+            pass
+
+
+def test_the_command_line_ends_with_0_or_3_and_no_traceback(files: Files, tmp_path: Path) -> None:
+    """A smaller sample, through `tokbench inspect` in a process of its own that is not waited for."""
+    rng = random.Random(SEED)
+    for n, name in enumerate(sorted(files)[SEED % 3 :: 3]):
+        entry, content = files[name]
+        (tmp_path / name).write_bytes(_mutated(content, name, rng))
+        config = {"name": "c", **CORPORA, "tokenizers": {"it": {**entry, "file": name}}}
+        (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
+        command = [sys.executable, "-m", "tokbench", "inspect", "--config", "c.yaml", TEXTS[0]]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode in (0, 3), (name, n, done.stderr)
+        assert "Traceback" not in done.stdout + done.stderr, (name, n)
+        assert done.returncode == 0 or done.stderr.strip(), (name, n)
 
 
 def test_the_undamaged_files_all_load_and_encode(files: Files, tmp_path: Path) -> None:

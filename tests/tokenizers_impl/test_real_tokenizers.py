@@ -110,6 +110,17 @@ def test_the_ids_are_the_reference_ones(
     assert got == want
 
 
+def test_861_lists_of_ids_are_expected_and_every_one_is_looked_at(
+    data: Path, expected: dict[str, Any]
+) -> None:
+    """The test above runs once for each tokenizer, over every text."""
+    index = json.loads((data / "tokenizers" / "index.json").read_text(encoding="utf-8"))
+    names = [entry["name"] for entry in index if not entry["path"].endswith("claude.json")]
+    assert sorted(names) == sorted(expected["ids"])
+    assert sum(len(expected["ids"][name]) for name in names) == 861
+    assert all(len(ids) == len(expected["strings"]) for ids in expected["ids"].values())
+
+
 def test_offsets_go_with_the_plain_ids(
     tokenizer: Tokenizer, expected: dict[str, Any], sentences: list[str]
 ) -> None:

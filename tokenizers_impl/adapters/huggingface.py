@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tokbench.bench.errors import TokenizerError, is_library_failure
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import loaded, samples, tokenizer_json
@@ -102,7 +104,8 @@ class HuggingFace(TokenizerPlugin):
             assert self.file is not None
             text = _text(read_file(context.resolve(self.file), self.file), self.file)
             content = json.dumps(_bert_spec(text, self), ensure_ascii=False)
-            return build(content, self.file, self.special_tokens)
+            built = build(content, self.file, self.special_tokens)
+            return replace(built, notes=(*built.notes, *_doubled_lines(text)))
         return build(*self._content(context), special_tokens=self.special_tokens)
 
     def _content(self, context: LoadContext) -> tuple[str, str]:
@@ -156,6 +159,18 @@ def _bert_spec(text: str, options: HuggingFace) -> dict[str, Any]:
             "vocab": vocab,
         },
     }
+
+
+def _doubled_lines(text: str) -> Iterator[str]:
+    """Yield a note where a vocab.txt has an entry on several lines."""
+    lines = read_vocab_txt(text)
+    if twice := [entry for entry, n in Counter(lines).items() if n > 1]:
+        at = [number for number, entry in enumerate(lines) if entry == twice[0]]
+        yield (
+            f"{plural(len(twice), 'entry', 'entries')} on several lines of the vocab.txt "
+            f"({twice[0]!r}: ids {', '.join(map(str, at))}); the last line is used, and the ids "
+            "of the others have no entry"
+        )
 
 
 def _bert_special(i: int, content: str) -> dict[str, Any]:
