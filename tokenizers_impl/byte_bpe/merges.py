@@ -5,9 +5,11 @@ The rules, which both follow to the letter:
 - A piece weighs as often as it occurs; no pair reaches from one piece into the next.
 - All neighbouring pairs count, overlapping ones too: ``aaaaa`` holds the pair (a, a) four times.
   Joining takes them from the left: ``aa aa a``.
-- The pair with the highest count is joined next. Of equal counts the smallest pair of byte strings
-  wins, left part first. That depends on nothing but the counts: not on the order of the texts, on
-  a hash seed, on the number of threads, or on how ids are given out.
+- The pair with the highest count is joined next. Of equal counts, by `smallest`, the smallest pair
+  of byte strings wins, left part first. That depends on nothing but the counts: not on the order of
+  the texts, on a hash seed, on the number of threads, or on how ids are given out. By `first_seen`
+  the pair wins that comes first when all pieces are read in their order, each from the left: what
+  Python's ``max`` over a dict of counts gives, and so what most textbooks print.
 - Learning ends at the wanted number of merges or when no pair occurs `min_frequency` times.
 """
 
@@ -18,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +35,9 @@ Pieces = Mapping[bytes, int]
 Learned = tuple[int, int, int]
 """Left and right token, numbered 0 to 255 for bytes and 256 + rank for merges; and the count."""
 
+Ties = Literal["smallest", "first_seen"]
+"""Which of two pairs with equal counts is joined."""
+
 IntArray = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int32]
 
@@ -39,7 +45,9 @@ Positions = npt.NDArray[np.int32]
 # --- the textbook ---------------------------------------------------------------------------------
 
 
-def textbook_merges(pieces: Pieces, n_merges: int, *, min_frequency: int = 1) -> list[Learned]:
+def textbook_merges(
+    pieces: Pieces, n_merges: int, *, min_frequency: int = 1, ties: Ties = "smallest"
+) -> list[Learned]:
     """Learn merges by counting all pairs anew for each one.
 
     >>> words = {b"lower": 5, b"lowest": 2, b"newest": 6}
@@ -56,7 +64,12 @@ def textbook_merges(pieces: Pieces, n_merges: int, *, min_frequency: int = 1) ->
                 counts[pair] += pieces[piece]
         if not counts or max(counts.values()) < min_frequency:
             break
-        left, right = min(counts, key=lambda p: (-counts[p], token_bytes[p[0]], token_bytes[p[1]]))
+        if ties == "smallest":
+            left, right = min(
+                counts, key=lambda p: (-counts[p], token_bytes[p[0]], token_bytes[p[1]])
+            )
+        else:
+            left, right = max(counts, key=counts.__getitem__)
         merges.append((left, right, counts[left, right]))
         joined = (left, right, len(token_bytes))
         words = {piece: join_pair(ids, joined) for piece, ids in words.items()}
@@ -68,7 +81,12 @@ def textbook_merges(pieces: Pieces, n_merges: int, *, min_frequency: int = 1) ->
 
 
 def fast_merges(
-    pieces: Pieces, n_merges: int, *, min_frequency: int = 1, trace: Trace | None = None
+    pieces: Pieces,
+    n_merges: int,
+    *,
+    min_frequency: int = 1,
+    ties: Ties = "smallest",
+    trace: Trace | None = None,
 ) -> list[Learned]:
     """Learn the merges that `textbook_merges` learns, without counting anything twice.
 
@@ -80,7 +98,7 @@ def fast_merges(
     >>> fast_merges({b"lower": 5, b"lowest": 2, b"newest": 6}, 2)
     [(119, 101, 13), (115, 116, 8)]
     """
-    return _Training(pieces, min_frequency=max(min_frequency, 1)).run(n_merges, trace)
+    return _Training(pieces, max(min_frequency, 1), ties).run(n_merges, trace)
 
 
 @dataclass(slots=True)
@@ -90,6 +108,10 @@ class _Pair:
     left: int
     right: int
     positions: Positions
+
+
+_Entry = tuple[int, Any, Any, _Pair]
+"""Count below zero, then what decides ties: left and right bytes, or the first position and both ids."""
 
 
 @dataclass(slots=True)
@@ -131,12 +153,13 @@ class _Training:
     GAP = -1
     GONE = -2
 
-    def __init__(self, pieces: Pieces, *, min_frequency: int) -> None:
+    def __init__(self, pieces: Pieces, min_frequency: int, ties: Ties) -> None:
         self.min_frequency = min_frequency
+        self.ties = ties
         self.token_bytes = [bytes([byte]) for byte in range(256)]
         self.symbols, self.weights = _flatten(pieces, gap=self.GAP)
         self.lengths: Positions = np.ones(256, np.int32)
-        self.heap: list[tuple[int, bytes, bytes, _Pair]] = []
+        self.heap: list[_Entry] = []
         # Most pairs are far too rare to be joined soon. They wait outside the heap, in blocks, and
         # cost nothing until the threshold has come down to them.
         self.blocks: list[_Block] = []
@@ -175,14 +198,17 @@ class _Training:
         """Return the pair to join, its count and its positions; None when none is left."""
         while True:
             while self.heap:
-                expected, left, right, pair = heapq.heappop(self.heap)
+                entry = heapq.heappop(self.heap)
+                pair = entry[3]
                 positions = self._occurrences(pair)
                 count = int(self.weights[positions].sum())
-                if count == -expected:
+                if count == -entry[0] and (
+                    self.ties == "smallest" or positions[0] == entry[1]
+                ):
                     return count, pair, positions
                 pair.positions = positions
                 if count >= self.threshold:
-                    heapq.heappush(self.heap, (-count, left, right, pair))
+                    self._push(count, pair)
                 elif count >= self.min_frequency:
                     self.fallen.append((count, pair))
             if not self._lower_threshold():
@@ -206,8 +232,15 @@ class _Training:
         return True
 
     def _push(self, count: int, pair: _Pair) -> None:
-        left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
-        heapq.heappush(self.heap, (-count, left, right, pair))
+        if self.ties == "smallest":
+            left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
+            heapq.heappush(self.heap, (-count, left, right, pair))
+        else:
+            # The first of its positions only ever moves to the right, as its count only ever
+            # falls: an entry that is out of date stands too far in front, and is put right there.
+            # Two that claim one position are told apart by their tokens: one is out of date.
+            unlike = (pair.left, pair.right)
+            heapq.heappush(self.heap, (-count, int(pair.positions[0]), unlike, pair))
 
     def _occurrences(self, pair: _Pair) -> Positions:
         """Return the positions where the pair still stands."""

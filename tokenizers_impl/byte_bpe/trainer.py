@@ -17,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import NestedTrainer, TextSizes, Trace, TrainedModel
-from tokbench.tokenizers_impl.byte_bpe.merges import Learned, fast_merges
+from tokbench.tokenizers_impl.byte_bpe.merges import Learned, Ties, fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPETokenizer
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
@@ -138,6 +138,11 @@ class ByteBPETrainer(NestedTrainer):
         description="A list (ids 0, 1, 2 and so on), or a map from name to id.",
     )
     min_frequency: int = Field(2, ge=1, description="Rarer pairs are not merged.")
+    ties: Ties = Field(
+        "smallest",
+        description="Of pairs with equal counts, join the `smallest` in byte order, or the one that "
+        "is `first_seen` in the text, as textbooks do.",
+    )
 
     @field_validator("special_tokens", mode="before")
     @classmethod
@@ -181,7 +186,13 @@ class ByteBPETrainer(NestedTrainer):
         """Learn the merges of the largest size; each model has the first of them."""
         counted = count_pieces(texts, self._rule())
         wanted = self._n_merges(max(folders))
-        merges = fast_merges(counted.pieces, wanted, min_frequency=self.min_frequency, trace=trace)
+        merges = fast_merges(
+            counted.pieces,
+            wanted,
+            min_frequency=self.min_frequency,
+            ties=self.ties,
+            trace=trace,
+        )
         return {
             size: self._with_size(size)._written(merges, counted, folder)
             for size, folder in folders.items()
@@ -218,7 +229,7 @@ class ByteBPETrainer(NestedTrainer):
             documents=counted.documents,
             bytes=counted.bytes,
             notes=self._notes(reached),
-            facts=_facts(model, merges, counted),
+            facts=_facts(model, merges, counted, self.ties),
         )
 
     def _rule(self) -> PreTokenization:
@@ -250,13 +261,21 @@ def _write_all(model: BytePairModel, folder: Path) -> None:
     write_rank_file(model, folder / "ranks.tiktoken")
 
 
-def _facts(model: BytePairModel, merges: Sequence[Learned], counted: PieceCounts) -> dict[str, Any]:
+TIE_RULES: Mapping[Ties, str] = {
+    "smallest": "smallest pair of byte strings",
+    "first_seen": "first pair in the order of the text",
+}
+
+
+def _facts(
+    model: BytePairModel, merges: Sequence[Learned], counted: PieceCounts, ties: Ties
+) -> dict[str, Any]:
     return {
         "n_merges": len(merges),
         "n_special": len(model.special_tokens),
         "distinct_pieces": len(counted.pieces),
         "last_merge_count": merges[-1][2] if merges else None,
-        "tie_rule": "smallest pair of byte strings",
+        "tie_rule": TIE_RULES[ties],
         "pre_tokenization": model.pre_tokenization.name,
         "pattern": model.pre_tokenization.pattern,
         "how": f"most frequent pair of bytes; pre-tokenization {model.pre_tokenization.name}; "
