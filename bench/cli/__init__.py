@@ -16,7 +16,7 @@ import click
 
 
 class ListedCommand(NamedTuple):
-    """Where a command is, and the first sentence of its help."""
+    """The module of a command and the first sentence of its help."""
 
     place: str
     """``module:function`` below `tokbench.bench.cli`."""
@@ -32,7 +32,7 @@ class ListedCommand(NamedTuple):
 
 GROUPS = {
     "Measure": {
-        "run": ListedCommand("run:run", "Measure what CONFIG asks for and write a report."),
+        "run": ListedCommand("run:run", "Run the benchmark of CONFIG and write its reports."),
         "plan": ListedCommand("run:plan", "Show what a run of CONFIG would measure."),
         "validate": ListedCommand("run:validate", "Check CONFIG and the files that it names."),
     },
@@ -53,10 +53,10 @@ GROUPS = {
             "compare:baseline", "Save a run as a small file that can be committed."
         ),
         "speed": ListedCommand(
-            "compare:speed", "Time two sides in the same job; is the candidate slower?"
+            "compare:speed", "Time two sides in the same job and check if the candidate is slower."
         ),
         "conform": ListedCommand(
-            "run:conform", "Check that engines give exactly the ids of a reference."
+            "run:conform", "Check that engines produce exactly the ids of a reference."
         ),
         "import-benchmark": ListedCommand(
             "compare:import_benchmark", "Import timings of pytest-benchmark into a run."
@@ -70,7 +70,7 @@ GROUPS = {
             "machine:list_", "List tokenizers, corpora, suites, metrics and configs."
         ),
         "schema": ListedCommand("run:schema", "Print the JSON schema of configs, for editors."),
-        "pin": ListedCommand("run:pin", "Pin Hub revisions in CONFIG to today's commits."),
+        "pin": ListedCommand("run:pin", "Pin every Hub revision in CONFIG to its current commit."),
         "doctor": ListedCommand(
             "machine:doctor", "Check versions, extras, plug-ins, caches and the Hub."
         ),
@@ -91,7 +91,7 @@ class CommandLine(click.Group):
         return list(_LISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None where there is none of that name."""
+        """Import a command; None if there is no command of that name."""
         return _LISTED[cmd_name].load() if cmd_name in _LISTED else None
 
     def load_all(self) -> dict[str, click.Command]:
@@ -114,7 +114,7 @@ class CommandLine(click.Group):
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except KeyboardInterrupt as exc:
-            message("interrupted; run the same command again to go on from the finished cells")
+            message("interrupted; run the same command again to resume from the finished cells")
             ctx.exit(getattr(exc, "exit_code", 130))
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone: nothing is left to say
@@ -132,14 +132,14 @@ class CommandLine(click.Group):
             ctx.exit(exc.exit_code)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
-        """Run the program; an error that nobody foresaw is exit code 3 there."""
+        """Run the program; an unexpected error exits with code 3."""
         if args is None:
             sys.excepthook = _unforeseen
         return super().main(args, *rest, **options)
 
 
 def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
-    """Print one line, or the whole traceback where asked to; exit code 1 would say "gate failed"."""
+    """Print one line, or the traceback on request; exit with 3, since 1 means "gate failed"."""
     import os
     import traceback
 
@@ -152,7 +152,7 @@ def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackT
         place = f"{frame.f_globals.get('__name__')}, line {line}" if frame else "unknown place"
         message(
             f"internal error: {kind.__name__}: {' '.join(str(exc).split())[:500]} ({place}); set "
-            "TOKBENCH_TRACEBACK=1 to see where it comes from, and report it"
+            "TOKBENCH_TRACEBACK=1 to see the traceback, and report it"
         )
     raise SystemExit(3)
 
@@ -160,9 +160,8 @@ def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackT
 @click.group(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench", prog_name="tokbench")
 def main() -> None:
-    """Measure tokenizers: size, what each language pays, fidelity and speed.
+    """Benchmark tokenizers: compression, cost per language, fidelity and speed.
 
-    Exit codes: 0 fine; 1 a gate, comparison, match, conformance or health check failed, and
-    nothing else; 2 wrong usage or config; 3 some cells failed, an input is missing or damaged, or
-    tokbench itself failed.
+    Exit codes: 0 success; 1 a gate, comparison, match, conformance or health check failed; 2 wrong
+    usage or config; 3 some cells failed, an input is missing or damaged, or tokbench itself failed.
     """

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("sides", nargs=-1, required=True, metavar="[BASE] CANDIDATE")
 @click.option(
-    "--config", help="Take the candidate's rules from this config, and BASE where it is not given."
+    "--config",
+    help="Config with the candidate's rules, and with the baseline if BASE is not given.",
 )
 @click.option(
     "--rules",
     type=click.Choice(["base", "candidate"]),
     default="base",
     show_default=True,
-    help="Whose rules decide, where the base has any.",
+    help="Side whose rules decide if the base has rules.",
 )
 @click.option(
     "--base-python", type=click.Path(path_type=Path), help="Python interpreter for the base."
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     help="Python interpreter for the candidate.",
 )
 @click.option(
-    "--runs", type=click.Path(path_type=Path), default=Path("runs"), help="Where A/B runs go."
+    "--runs",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    help="Folder for the two runs of --base-python and --candidate-python.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Write all reports there.")
+@click.option("--output", type=click.Path(path_type=Path), help="Folder to write all reports to.")
 @SET
 @AS_JSON
 def compare(
@@ -58,7 +62,7 @@ def compare(
     A side is a run folder, a baseline file, or a baseline at a git revision (REVISION:FILE). With
     --base-python and --candidate-python the only argument is a config, which runs in both
     environments. Exit codes: 0 the same or better; 1 worse or changed; 3 not comparable, or a side
-    is missing, damaged, or the other side itself.
+    is missing or damaged, or both sides are the same file.
     """
     from tokbench.bench.compare import sides as side
     from tokbench.bench.compare import two_environments
@@ -67,14 +71,19 @@ def compare(
     loaded = load(config, ()) if config else None
     if base_python or candidate_python:
         if not (base_python and candidate_python and len(sides) == 1):
-            raise click.UsageError("an A/B needs CONFIG, --base-python and --candidate-python")
+            raise click.UsageError(
+                "comparing two environments requires CONFIG, --base-python and --candidate-python"
+            )
         load(sides[0], overrides)
         pair = two_environments.run_both(
             sides[0], base_python, candidate_python, runs, overrides, say=message
         )
     else:
         if overrides:
-            raise click.UsageError("--set is for an A/B; two finished sides stay as they are")
+            raise click.UsageError(
+                "--set requires --base-python and --candidate-python; finished "
+                "runs cannot be changed"
+            )
         pair = side.load_pair(sides, loaded)
     gate = loaded.run.gate if loaded else side.gate_of(pair[1])
     comparison = side.compare_sides(*pair, gate, rules=rules)
@@ -83,7 +92,7 @@ def compare(
 
 
 def _show(comparison: Comparison, output: Path | None, *, as_json: bool) -> None:
-    """Print a comparison, and write every report of it where asked to."""
+    """Print a comparison, and write its reports to a folder if there is one."""
     from tokbench.bench import plugins
     from tokbench.bench.compare.report import ComparisonPlugin
     from tokbench.bench.console import result
@@ -103,16 +112,24 @@ def _show(comparison: Comparison, output: Path | None, *, as_json: bool) -> None
 @click.command()
 @click.argument("base")
 @click.argument("candidate", required=False)
-@click.option("--base-python", type=click.Path(path_type=Path), help="Interpreter of the base.")
-@click.option("--candidate-python", type=click.Path(path_type=Path), help="And of the candidate.")
+@click.option(
+    "--base-python", type=click.Path(path_type=Path), help="Python interpreter for the base."
+)
+@click.option(
+    "--candidate-python",
+    type=click.Path(path_type=Path),
+    help="Python interpreter for the candidate.",
+)
 @click.option(
     "--inconclusive",
     type=click.IntRange(0, 255),
     metavar="CODE",
-    help="Exit code where nobody can tell.  [default: as in the config, 0]",
+    help="Exit code when the result is inconclusive.  [default: as in the config, 0]",
 )
 @click.option("--seed", default=0, help="Order of turns.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write report and laps there.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Folder to write the report and the laps to."
+)
 @OFFLINE
 @SET
 @AS_JSON
@@ -128,12 +145,12 @@ def speed(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Time two sides in the same job; is the candidate slower?
+    """Time two sides in the same job and check if the candidate is slower.
 
     BASE and CANDIDATE are configs: tokenizers with the same key are timed in one process. With
     --base-python and --candidate-python one config is timed in two environments, which need the
-    tokenizers' libraries and no tokbench. Exit codes: 0 not slower; 1 slower, and again in fresh
-    processes; 3 not comparable; nobody can tell: as you choose.
+    tokenizers' libraries but not tokbench. Exit codes: 0 not slower; 1 slower, confirmed in fresh
+    processes; 3 not comparable; inconclusive: see --inconclusive.
     """
     from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.speed import comparison as timing
@@ -178,10 +195,11 @@ def import_benchmark(run: Path, file: Path) -> None:
     FILE is the JSON that `pytest suites/perf --tokbench-config ... --benchmark-json FILE` writes.
     """
     from tokbench.bench.console import message, result
+    from tokbench.bench.markup import plural
     from tokbench.bench.speed.benchmark_json import import_json
 
     n = import_json(run, file)
-    message(f"{n} tests taken in")
+    message(f"imported {plural(n, 'test')}")
     result(str(run / "throughput.parquet"))
 
 

@@ -1,4 +1,4 @@
-"""Commands that tell what there is: plug-ins, configs, and this machine."""
+"""Commands that describe the installation: plug-ins, configs, and this machine."""
 
 from __future__ import annotations
 

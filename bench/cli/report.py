@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
-@click.option("--metric", "metrics", multiple=True, help="For several runs: only these metrics.")
-@click.option("--output", type=click.Path(path_type=Path), help="For several runs: write there.")
+@click.option(
+    "--metric", "metrics", multiple=True, help="Only these metrics, in a history of several runs."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder to write the history of several runs to.",
+)
 @click.option(
     "--options",
     type=click.Path(path_type=Path),
@@ -32,9 +38,9 @@ def report(
     output: Path | None,
     options: Path | None,
 ) -> None:
-    """Write a run's report again, or the history of several.
+    """Write a run's report again, or the history of several runs.
 
-    Reports read the run folder alone: neither tokenizers nor corpora are needed.
+    Reports read only the run folder: neither tokenizers nor corpora are needed.
     """
     from tokbench.bench import plugins
     from tokbench.bench.config.schema import load_options
@@ -64,10 +70,10 @@ def report(
 
 @contextmanager
 def _showing(*runs: Path) -> Iterator[None]:
-    """Name the runs where a report stumbles over a value of a kind that no run holds.
+    """Name the runs in which a report meets a value that no run contains.
 
-    Whoever edits `run.json` can seal it again, and reports look deeper into it than the check of
-    its shape does.
+    An edited `run.json` can be sealed again, and reports look deeper into it than the check of its
+    shape does.
     """
     from tokbench.bench.errors import ResultsError, named
 
@@ -76,12 +82,12 @@ def _showing(*runs: Path) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError) as exc:
         raise ResultsError(
             f"{', '.join(map(str, runs))}: cannot be shown ({named(exc)}): run.json was edited, or "
-            "the report has a fault"
+            "the report has a bug"
         ) from exc
 
 
 def _deliver(files: Mapping[str, str], output: Path | None) -> None:
-    """Print files, or write them into a folder and print where they are."""
+    """Print files, or write them to a folder and print their paths."""
     from tokbench.bench.console import result
     from tokbench.bench.files import write_whole
 
@@ -99,13 +105,14 @@ def _deliver(files: Mapping[str, str], output: Path | None) -> None:
     "--data",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     required=True,
-    help="Folder with the corpora, tokenizers and tables that the figures come from.",
+    help="Folder with the corpora, tokenizers and tables behind the published figures.",
 )
 @AS_JSON
 def anchors(names: tuple[str, ...], data: Path, as_json: bool) -> None:
     """Derive published figures from a data folder.
 
-    All of them, or those of NAMES. Exit code 1 if one differs from what was published.
+    Checks the anchors NAMES, by default all. Exit code 1 if a figure differs from the published
+    one.
     """
     from tokbench.bench.commands import anchors
     from tokbench.bench.console import message, result, result_json

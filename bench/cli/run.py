@@ -1,4 +1,4 @@
-"""Commands that measure what a config asks for, and those that check one beforehand."""
+"""Commands that run a config, and those that check it beforehand."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Folder that gets the run folder.",
+    help="Folder to create the run folder in.",
 )
-@click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one is there.")
+@click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one exists.")
 @click.option(
     "--rerun",
     type=click.Choice(["missing", "failed", "all"]),
-    help="Take up the last run of the same plan again, and count this of it anew.",
+    help="Resume the last run of this plan and recompute its missing, failed or all cells.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=0),
-    help="Worker processes; 0 counts in this one, unguarded.  [default: one per CPU, at most 4]",
+    help="Number of worker processes; 0 runs in this process, without crash isolation.  [default: "
+    "one per CPU, at most 4]",
 )
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
@@ -45,7 +46,7 @@ def run(
     offline: bool,
     quiet: bool,
 ) -> None:
-    """Measure what CONFIG asks for and write a report.
+    """Run the benchmark of CONFIG and write its reports.
 
     CONFIG is a YAML file or the name of a ready config (`tokbench list configs`).
     """
@@ -93,14 +94,14 @@ def run(
 @click.command()
 @CONFIG
 @SET
+@click.option("--engine", "engines", multiple=True, help="Tokenizer to check (repeatable).")
 @click.option(
-    "--engine", "engines", multiple=True, help="A tokenizer to check; may be given again."
+    "--reference", help="Tokenizer whose ids are the expected ones.  [default: the config's]"
 )
-@click.option("--reference", help="The tokenizer whose ids are right.  [default: the config's]")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="Keep the run folder, with all witnesses, there.",
+    help="Folder to keep the run in, with all witnesses.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes.")
 @OFFLINE
@@ -117,10 +118,11 @@ def conform(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Check that engines give exactly the ids of a reference.
+    """Check that engines produce exactly the ids of a reference.
 
-    On the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact except where
-    the config allows it; 1 wrong; 3 not compared, such as a vocabulary of another size.
+    Compares ids on the config's corpora and on adversarial strings. Exit codes: 0 exact, or exact
+    except where the config allows it; 1 wrong; 3 not compared, for example because the vocabularies
+    differ in size.
     """
     from tempfile import TemporaryDirectory
 
@@ -161,7 +163,7 @@ def conform(
 def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show what a run of CONFIG would measure.
 
-    Exit code 3 where a file that CONFIG names is missing or not what it should be.
+    Exit code 3 if a file that CONFIG names is missing or of the wrong kind.
     """
     from tokbench.bench.console import message, result, result_json
     from tokbench.bench.run.plan import make_plan
@@ -186,9 +188,9 @@ def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     """Check CONFIG and the files that it names.
 
-    Files are looked for, and at their first bytes; the Hub is asked whether it would give what
-    CONFIG names. Exit codes: 2 for a mistake in CONFIG, or a data set that no run can load; 3 where
-    CONFIG is right and an input is missing or refused.
+    Checks that files exist and what their first bytes are, and that the Hub grants access to what
+    CONFIG names. Exit codes: 2 for a mistake in CONFIG, or a data set that no run can load; 3 if
+    CONFIG is valid and an input is missing or access is denied.
     """
     from tokbench.bench.commands.pin import unpinned
     from tokbench.bench.commands.validate import problems, remarks
@@ -217,10 +219,7 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
 @click.command()
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def pin(config: Path) -> None:
-    """Pin Hub revisions in CONFIG to today's commits.
-
-    Comments are kept.
-    """
+    """Pin every Hub revision in CONFIG to its current commit. Comments are kept."""
     from tokbench.bench.commands.pin import pin as pin_config
     from tokbench.bench.console import message, remark, result
     from tokbench.bench.workers.hub_access import set_up_hub

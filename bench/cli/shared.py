@@ -18,7 +18,7 @@ SET = click.option(
     help="Change one value of the config.",
 )
 OFFLINE = click.option(
-    "--offline", is_flag=True, help="Never ask the Hub; use only what was downloaded before."
+    "--offline", is_flag=True, help="Never access the Hub; use only cached downloads."
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tokbench.bench.workers.executors import Executor
 
 
-_CONFIG = click.option("--config", help="Take tokenizers by their key in this config.")
+_CONFIG = click.option("--config", help="Config to take tokenizers from, by key.")
 _TOKENIZER = click.option(
-    "-t", "--tokenizer", "wanted", multiple=True, help="A tokenizer; may be given again."
+    "-t", "--tokenizer", "wanted", multiple=True, help="Tokenizer to use (repeatable)."
 )
 
 
@@ -30,14 +30,14 @@ _TOKENIZER = click.option(
 @_TOKENIZER
 @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the text from a file.")
 @click.option("--pieces", is_flag=True, help="Show each token's id, raw spelling and bytes.")
-@click.option("--lineage", is_flag=True, help="Show the merges that made each token.")
+@click.option("--lineage", is_flag=True, help="Show the merges that produced each token.")
 @click.option(
     "--format",
     "shape",
     type=click.Choice(["text", "markdown", "html", "json"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @OFFLINE
 @SET
@@ -72,7 +72,7 @@ def inspect(
 def _chosen(
     names: tuple[str, ...], config: str | None, overrides: tuple[str, ...], *, offline: bool
 ) -> Config:
-    """Return a config of the tokenizers that were named, and print choices that were made."""
+    """Return a config of the named tokenizers, and print how ambiguous names were resolved."""
     from tokbench.bench.commands.one_text import chosen
     from tokbench.bench.console import message
     from tokbench.bench.workers.hub_access import set_up_hub
@@ -86,12 +86,12 @@ def _chosen(
 
 
 SHORT = 10_000
-"""Characters of a text that verified encodings may be asked for in this very process."""
+"""Longest text, in characters, that verified encodings encode in this process."""
 
 
 @contextmanager
 def _worker(config: Config, text: str) -> Iterator[Executor]:
-    """Give a process that may be lost; this one where nothing of a stranger's is loaded.
+    """Yield an executor with a worker process; this process if no third-party file is loaded.
 
     An encoding of tiktoken is verified by its SHA-256, and another process costs a second.
     """
@@ -136,8 +136,17 @@ def _end(problems: Sequence[str]) -> None:
 @_CONFIG
 @_TOKENIZER
 @click.option("--translation", help="The same text in the pivot language (a text or a file).")
-@click.option("--costs", type=click.Path(path_type=Path), help="YAML file with prices, contexts.")
-@click.option("--prompt", "as_prompt", is_flag=True, help="Print a prompt for a language model.")
+@click.option(
+    "--costs",
+    type=click.Path(path_type=Path),
+    help="YAML file with prices and context sizes of models.",
+)
+@click.option(
+    "--prompt",
+    "as_prompt",
+    is_flag=True,
+    help="Print a prompt that asks a language model to explain the result.",
+)
 @AS_JSON
 @OFFLINE
 @SET
@@ -155,8 +164,8 @@ def which(
 ) -> None:
     """Rank tokenizers by how well they encode TEXT.
 
-    TEXT may name a file; - reads standard input. A TOKENIZER is an encoding of tiktoken, a sample, a
-    file or folder, or a Hub repository; without one, those of --config or of the config `quick`.
+    TEXT may name a file; - reads standard input. A TOKENIZER is an encoding of tiktoken, a sample,
+    a file or folder, or a Hub repository; without one, those of --config or of the config `quick`.
     """
     from tokbench.bench.commands import which as finding
     from tokbench.bench.config.schema import load_options

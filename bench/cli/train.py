@@ -17,21 +17,31 @@ if TYPE_CHECKING:
 @click.command()
 @CONFIG
 @SET
-@click.option("--tokenizer", "wanted", multiple=True, help="Only these; may be given again.")
+@click.option(
+    "--tokenizer", "wanted", multiple=True, help="Train only this tokenizer (repeatable)."
+)
 @click.option(
     "--output", type=click.Path(path_type=Path), help="Write the files of each model to OUTPUT/KEY."
 )
-@click.option("--trace", is_flag=True, help="Print each merge as it happens, with count and bytes.")
 @click.option(
-    "--match", metavar="KEY", help="Find the smallest vocabulary that comes near this tokenizer."
+    "--trace", is_flag=True, help="Print each merge as it is learned, with its count and bytes."
 )
-@click.option("--within", default="10%", show_default=True, help="How near, in bytes per token.")
-@click.option("--on", "corpus", help="On this corpus.  [default: what is trained on]")
-@click.option("--differences", is_flag=True, help="Tell how the vocabularies of two differ.")
+@click.option(
+    "--match",
+    metavar="KEY",
+    help="Find the smallest vocabulary that compresses nearly as well as this tokenizer.",
+)
+@click.option(
+    "--within", default="10%", show_default=True, help="Allowed shortfall in bytes per token."
+)
+@click.option("--on", "corpus", help="Corpus to evaluate on.  [default: the training corpus]")
+@click.option(
+    "--differences", is_flag=True, help="Compare the vocabularies of two trained tokenizers."
+)
 @click.option(
     "--segmentation",
     type=click.Path(path_type=Path),
-    help="With --differences: words in parts, such as `un happi ness`, one a line.",
+    help="With --differences: file of segmented words, such as `un happi ness`, one per line.",
 )
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
@@ -53,8 +63,8 @@ def train(
 ) -> None:
     """Train the tokenizers of CONFIG that have `train:`.
 
-    With --match, sizes up to the block's own are searched for the smallest that is near enough;
-    exit code 1 where none is.
+    With --match, sizes up to the block's own are searched for the smallest that is close enough;
+    exit code 1 if there is none.
     """
     from tokbench.bench.commands import train as command
     from tokbench.bench.console import ConsoleProgress, result, result_json
@@ -63,10 +73,10 @@ def train(
 
     if trace + as_json > 1 or (match is not None) + differences + trace > 1:
         raise click.UsageError(
-            "give one of --trace, --json; and of --match, --differences, --trace"
+            "--trace excludes --json, and only one of --match, --differences and --trace is allowed"
         )
     if segmentation is not None and not differences:
-        raise click.UsageError("--segmentation is for --differences")
+        raise click.UsageError("--segmentation requires --differences")
     set_up_hub(offline=offline)
     loaded = load(config, overrides)
     if match is not None:
@@ -126,7 +136,7 @@ def _match(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Search for the vocabulary that comes near a reference, and train it where it is wanted."""
+    """Search for the smallest vocabulary close to a reference; train it if wanted."""
     from tokbench.bench.commands import match
     from tokbench.bench.commands import train as command
     from tokbench.bench.console import ConsoleProgress, result, result_json

@@ -1,4 +1,4 @@
-"""Anchors: published figures, derived again from the user's data, and what came of it."""
+"""Anchors: published figures, derived again from the user's data, and their comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One figure: what was published and what is measured now.
+    """One figure: the published value and the measured one.
 
     Numbers agree within `tolerance`, an absolute difference; everything else must be equal.
     """
@@ -31,7 +31,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether the figure has not moved.
+        """Whether the measured figure equals the published one.
 
         >>> Check(what="share", expected=0.544, measured=0.5442, tolerance=0.0005).holds
         True
@@ -63,7 +63,7 @@ class AnchorPlugin(Plugin):
 
 @dataclass(frozen=True, kw_only=True)
 class AnchorOutcome:
-    """One anchor: its figures, or why they could not be derived."""
+    """One anchor: its figures, or the reason why they could not be derived."""
 
     name: str
     citation: str
@@ -75,7 +75,7 @@ class AnchorOutcome:
 
     @property
     def moved(self) -> tuple[Check, ...]:
-        """The figures that are not what was published."""
+        """The figures that differ from the published ones."""
         return tuple(check for check in self.checks if not check.holds)
 
     def to_json(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def run(
 
 
 def outcome_of(name: str, anchor: AnchorPlugin, data: Path) -> AnchorOutcome:
-    """Check one anchor; what it needs and does not find is a reason, not an error."""
+    """Check one anchor; a missing input is a reason, not an error."""
     about = {key: getattr(anchor, key) for key in ("citation", "protocol", "divergences")}
     try:
         checks = tuple(anchor.check(data.resolve()))
@@ -118,13 +118,13 @@ def outcome_of(name: str, anchor: AnchorPlugin, data: Path) -> AnchorOutcome:
 
 
 def exit_code(outcomes: Sequence[AnchorOutcome]) -> int:
-    """Return 1 when a figure moved, 3 when one could not be checked, else 0."""
+    """Return 1 if a figure differs, 3 if one could not be checked, else 0."""
     statuses = {outcome.status for outcome in outcomes}
     return 1 if "moved" in statuses else 3 if "not checked" in statuses else 0
 
 
 def render(outcomes: Sequence[AnchorOutcome]) -> str:
-    """Return a table of all anchors, then every figure that moved."""
+    """Return a table of all anchors, then every figure that differs."""
     rows = [
         [
             outcome.name,

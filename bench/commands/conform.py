@@ -1,7 +1,7 @@
-"""`tokbench conform`: engines held against references, and what came of it.
+"""`tokbench conform`: compare the ids of engines with those of references.
 
 It is a run of one suite, `conformance`, on the tokenizers that it needs: everything else (slices,
-workers that may be lost, results) is as in any run. What the suite found is read from the results.
+worker processes, results) is as in any run. The findings of the suite are read from the results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class EngineVerdict:
-    """What is said of one engine, and how many texts it is said on."""
+    """The verdict on one engine, and the number of texts behind it."""
 
     engine: str
     reference: str
@@ -37,31 +37,31 @@ class EngineVerdict:
     unexpected: int | None = None
     """Texts that differ for a reason that the config does not allow."""
     allowed: int | None = None
-    """Texts that differ for one that it does."""
+    """Texts that differ for a reason that the config allows."""
     witnesses: tuple[str, ...] = ()
-    """Of differences that are not allowed: smallest texts, with both ids."""
+    """The smallest texts with differences that are not allowed, with both ids."""
 
     @property
     def right(self) -> bool:
-        """Whether the engine gives the ids of its reference, as far as the config asks."""
+        """Whether the engine produces the expected ids, except where the config allows it."""
         return self.verdict in ("exact", "exact except")
 
 
 def narrowed(config: Config, engines: Sequence[str], reference: str | None) -> Config:
     """Return a config with the suite `conformance` alone, and the tokenizers that it compares.
 
-    Without `engines` those of the config's own suite; with them, against `reference` or what the
-    suite says. Raises `UsageError` for a name that the config has not.
+    Without `engines`, those of the config's own suite are compared; with them, `reference` or the
+    suite's options name the reference. Raises `UsageError` for a name that is not in the config.
     """
     options: dict[str, Any] = dict(config.run.suites.get(SUITE, {}))
     declared = dict(options.get("engines", {}))
     if reference is not None and not engines:
-        raise UsageError("--reference needs --engine: which tokenizers are held against it?")
+        raise UsageError("--reference requires --engine, the tokenizer to compare with it")
     if engines:
         options["engines"] = {e: reference or _declared(e, declared) for e in engines}
     if not options.get("engines"):
         raise UsageError(
-            f"{config.path} says nothing of engines: give --engine and --reference, or add "
+            f"{config.path} configures no engines; give --engine and --reference, or add "
             "`suites: {conformance: {engines: {ENGINE: REFERENCE}}}`"
         )
     suite = plugins.find(SuitePlugin, SUITE).model_validate(options)
@@ -84,12 +84,14 @@ def narrowed(config: Config, engines: Sequence[str], reference: str | None) -> C
 
 def _declared(engine: str, declared: dict[str, Any]) -> Any:
     if engine not in declared:
-        raise UsageError(f"--engine {engine}: give --reference too; the config names none for it")
+        raise UsageError(
+            f"--engine {engine}: the config names no reference for it; give --reference"
+        )
     return declared[engine]
 
 
 def verdicts(results: Results) -> list[EngineVerdict]:
-    """Return what a run says of each engine that its config names, in that order."""
+    """Return the verdict of a run on each engine that its config names, in that order."""
     options = results.run["config"]["suites"].get(SUITE, {})
     rows = [row for row in results.findings.to_pylist() if row["suite"] == SUITE]
     return [
@@ -124,7 +126,7 @@ def _why_not(engine: str, rows: Sequence[dict[str, Any]]) -> str:
         asked = json.loads(row["data"]).get("tokenizers", [])
         if row["kind"] == "failure" and engine in (row["tokenizer"], *asked):
             return str(row["message"])
-    return "it or its reference could not be loaded or counted"
+    return "the engine or its reference could not be loaded or counted"
 
 
 def _witnesses(rows: Sequence[dict[str, Any]], engine: str) -> tuple[str, ...]:
@@ -137,7 +139,7 @@ def _witnesses(rows: Sequence[dict[str, Any]], engine: str) -> tuple[str, ...]:
 
 
 def exit_code(found: Sequence[EngineVerdict]) -> int:
-    """Return 1 where an engine is wrong, 3 where one could not be compared, else 0."""
+    """Return 1 if an engine is wrong, 3 if one could not be compared, else 0."""
     said = {one.verdict for one in found}
     return 1 if "wrong" in said else 3 if not found or "not compared" in said else 0
 
@@ -148,7 +150,7 @@ def to_json(found: Sequence[EngineVerdict]) -> list[dict[str, Any]]:
 
 
 def render(found: Sequence[EngineVerdict]) -> str:
-    """Return a table of verdicts, then the smallest witnesses of engines that are wrong."""
+    """Return a table of verdicts, then the smallest witnesses of wrong engines."""
     rows = [[one.engine, one.reference, one.verdict] for one in found]
     parts = [table(["engine", "reference", "verdict"], rows)]
     for one in found:

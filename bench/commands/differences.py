@@ -1,9 +1,9 @@
-"""How two trained vocabularies differ, and which of them cuts words where a person would.
+"""How two trained vocabularies differ, and how well each matches a reference segmentation of words.
 
-The person's cuts come from a file of the user's: a word a line, its parts separated by spaces
-(``un happi ness``). A cut counts where it lies inside the word. Precision is the share of a
-tokenizer's cuts that are in the file, recall the share of the file's cuts that it makes, both
-over all words together (as Morpho Challenge counts boundaries, each word once).
+The reference is a file of the user: one word per line, its parts separated by spaces (``un happi
+ness``). A cut counts where it lies inside the word. Precision is the share of a tokenizer's cuts
+that are in the file, recall the share of the file's cuts that it makes, both over all words
+together (as Morpho Challenge counts boundaries, each word once).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokbench.bench.model import Tokenizer
 from tokbench.bench.run.probe import Subject
 
 SHOWN = 12
-"""Entries of each vocabulary alone that are printed."""
+"""Number of entries printed that only one vocabulary has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +36,11 @@ class TrainedSide:
     mean_bytes: float
     """Of an entry."""
     cuts: tuple[int, int, int] | None
-    """Cuts made, cuts of the file, cuts that are both; None without a file."""
+    """Cuts made, cuts of the file, cuts in both; None without a file."""
 
     @property
     def precision(self) -> float | None:
-        """Share of its cuts that the file has; None where it makes none."""
+        """Share of its cuts that the file has; None if it makes no cut."""
         return self.cuts[2] / self.cuts[0] if self.cuts and self.cuts[0] else None
 
     @property
@@ -61,7 +61,7 @@ class TrainedSide:
 
 
 def read_segmentation(path: Path) -> list[tuple[str, ...]]:
-    """Read words in parts, one word a line.
+    """Read segmented words, one per line.
 
     Raises `UsageError` for a file that cannot be read or in which no word has two parts.
     """
@@ -71,15 +71,18 @@ def read_segmentation(path: Path) -> list[tuple[str, ...]]:
         raise UsageError(f"--segmentation {path}: cannot be read as UTF-8 text: {exc}") from exc
     words = [tuple(line.split()) for line in lines if line.strip()]
     if not any(len(word) > 1 for word in words):
-        raise UsageError(f"--segmentation {path}: no word has parts; write `un happi ness`")
+        raise UsageError(
+            f"--segmentation {path}: contains no segmented word; separate the parts "
+            "by spaces, as in `un happi ness`"
+        )
     return words
 
 
 def check_two(keys: Collection[str]) -> None:
-    """Raise `UsageError` unless there are two."""
+    """Raise `UsageError` unless there are exactly two keys."""
     if len(keys) != 2:
         raise UsageError(
-            f"--differences compares two tokenizers, and there are {len(keys)}; choose two with "
+            f"--differences compares two tokenizers, but there are {len(keys)}; choose two with "
             "--tokenizer"
         )
 
@@ -105,7 +108,7 @@ def differences(
 
 
 def _contents(tokenizer: Tokenizer) -> list[bytes]:
-    """Return what ids stand for, each once, special tokens left out."""
+    """Return the distinct contents of all ids, without special tokens."""
     vocabulary = tokenizer.vocabulary
     return list(
         dict.fromkeys(
@@ -144,5 +147,5 @@ def render(sides: Sequence[TrainedSide]) -> str:
     parts = [table(header, rows, right=range(1, len(header)))]
     for side in sides:
         shown = "  ".join(Piece(id=0, content=one).shown for one in side.alone[:SHOWN])
-        parts.append(f"only in {side.key}, first learned first: {shown or 'none'}")
+        parts.append(f"only in {side.key}, in order of learning: {shown or 'none'}")
     return "\n".join(parts)

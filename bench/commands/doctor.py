@@ -1,7 +1,7 @@
-"""What tokbench finds on this machine: versions, extras, plug-ins, caches, the Hub, shadowed packages.
+"""Health check: versions, extras, plug-ins, caches, the Hub, shadowed packages.
 
-Nothing is changed. No value of a token is shown, only whether there is one; folders are written
-from ``~`` or from the variable that names them.
+Nothing is changed. The value of a token is never shown, only whether it is set; folders are shown
+relative to ``~`` or to the variable that names them.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Diagnosis:
 
 
 def examine(*, offline: bool = False) -> list[Diagnosis]:
-    """Look at everything; with `offline`, no address is asked."""
+    """Run all checks; with `offline`, none that needs the network."""
     found: list[Diagnosis] = []
     for topic, look in _SECTIONS.items():
         try:
             found += look(offline=offline)
         except Exception as exc:  # an odd machine is what this is for: the rest is looked at
-            text = f"cannot be looked at: {type(exc).__name__}: {exc}"
+            text = f"cannot be checked: {type(exc).__name__}: {exc}"
             found.append(Diagnosis(topic=topic, verdict="problem", text=text))
     return [replace(one, text=foreign(one.text)) for one in found]  # it is pasted into issues
 
@@ -74,7 +74,10 @@ def _versions(*, offline: bool) -> Iterator[Diagnosis]:
     yield Diagnosis(topic="python", verdict="ok", text=f"{sys.version.split()[0]} at {sys.prefix}")
     yield Diagnosis(topic="versions", verdict="ok", text=shown)
     if "tokbench" not in found:
-        text = "tokbench is not installed here, so it has no plug-ins; pip install tokbench"
+        text = (
+            "tokbench is not installed in this environment, so no plug-in is available; run pip "
+            "install tokbench"
+        )
         yield Diagnosis(topic="versions", verdict="problem", text=text)
 
 
@@ -96,13 +99,15 @@ def _is_there(module: str) -> bool:
 
 
 def _shadowed(*, offline: bool) -> Iterator[Diagnosis]:
-    """Say where another folder called tokbench would be imported in place of this one."""
+    """Name a folder called tokbench that would be imported in place of this one."""
     home = Path(__file__).resolve().parents[1]
     spec = find_spec("tokbench.bench")
     places = [Path(p).resolve() for p in (spec.submodule_search_locations or ())] if spec else []
     if home not in places:
         where = f"{places[0]} is imported in its place" if places else "is missing"
-        text = f"package tokbench.bench {where}; rename that folder, or start tokbench elsewhere"
+        text = (
+            f"package tokbench.bench {where}; rename that folder, or run tokbench from another one"
+        )
         yield Diagnosis(topic="packages", verdict="problem", text=text)
 
 
@@ -127,7 +132,7 @@ def _caches(*, offline: bool) -> Iterator[Diagnosis]:
 
 
 def _written(topic: str, folder: Path) -> Diagnosis:
-    """Try to write where a cache is or would be."""
+    """Check that a cache can be written."""
     try:
         place = next(p for p in (folder, *folder.parents) if p.exists())
         with tempfile.TemporaryFile(dir=place):
@@ -141,11 +146,11 @@ def _written(topic: str, folder: Path) -> Diagnosis:
 
 
 def _read(topic: str, folder: Path) -> Diagnosis:
-    """Try to list a cache that others write."""
+    """Check that the cache of another library can be read."""
     try:
         text = f"{folder}: {len(list(folder.iterdir()))} entries"
     except FileNotFoundError:
-        return Diagnosis(topic=topic, verdict="note", text=f"{folder}: not there yet")
+        return Diagnosis(topic=topic, verdict="note", text=f"{folder}: does not exist yet")
     except OSError as exc:
         text = f"{folder}: cannot be read: {exc.strerror}"
         return Diagnosis(topic=topic, verdict="problem", text=text)
@@ -153,11 +158,15 @@ def _read(topic: str, folder: Path) -> Diagnosis:
 
 
 def _hub(*, offline: bool) -> Iterator[Diagnosis]:
-    login = "a login is set" if _has_login() else "no login: gated data sets will be refused"
+    login = (
+        ("logged in")
+        if _has_login()
+        else "not logged in: gated data sets will be refused; run hf auth login"
+    )
     yield Diagnosis(topic="hub login", verdict="ok" if _has_login() else "note", text=login)
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
     if offline or os.environ.get("HF_HUB_OFFLINE") in ("1", "true", "TRUE"):
-        yield Diagnosis(topic="hub", verdict="note", text="offline mode: the Hub is not asked")
+        yield Diagnosis(topic="hub", verdict="note", text="offline mode: the Hub is not contacted")
         return
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -169,7 +178,7 @@ def _hub(*, offline: bool) -> Iterator[Diagnosis]:
         reached = True  # whatever it says, somebody is there
     except (OSError, ValueError):
         reached = False
-    text = "reached" if reached else f"cannot be reached within {HUB_SECONDS} s; local files work"
+    text = "reached" if reached else f"timed out after {HUB_SECONDS} s; local files work"
     yield Diagnosis(topic="hub", verdict="ok" if reached else "note", text=f"{endpoint}: {text}")
 
 
@@ -186,9 +195,11 @@ def _hub_home() -> Path:
 
 def _threads(*, offline: bool) -> Iterator[Diagnosis]:
     given = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
-    text = f"{cpu_model()}, {os.cpu_count()} CPUs, {default_jobs()} jobs unless told otherwise"
+    text = f"{cpu_model()}, {os.cpu_count()} CPUs, {default_jobs()} jobs by default"
     yield Diagnosis(topic="processor", verdict="ok", text=text)
-    yield Diagnosis(topic="threads", verdict="ok", text=", ".join(given) or "no variable is set")
+    yield Diagnosis(
+        topic="threads", verdict="ok", text=", ".join(given) or "no environment variable is set"
+    )
 
 
 _SECTIONS: Mapping[str, Callable[..., Iterator[Diagnosis]]] = {

@@ -30,7 +30,7 @@ class Piece:
 
     @property
     def shown(self) -> str:
-        """The text of the token; bytes that are no whole character as ``\\xNN``."""
+        """The text of the token; bytes of incomplete characters as ``\\xNN``."""
         return "(no bytes)" if self.content is None else shown(self.content)
 
 
@@ -43,7 +43,7 @@ class Inspection:
     n_bytes: int
     round_trip: str
     lineages: Mapping[int, tuple[Joined, ...]] | None = None
-    """By id, the merges that made a token; None where they were not asked for."""
+    """By id, the merges that produced a token; None unless requested."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; bytes are in hexadecimal."""
@@ -85,7 +85,7 @@ def read_text(text: str | None, file: Path | None) -> str:
         raise UsageError(f"the text is not UTF-8 (byte {exc.start})") from exc
     except UnicodeEncodeError as exc:
         raise UsageError(
-            f"the text holds half of a surrogate pair (character {exc.start}), which is no text"
+            f"the text contains a lone surrogate (character {exc.start}), which UTF-8 cannot encode"
         ) from exc
 
 
@@ -97,10 +97,10 @@ def inspect(
     executor: Executor | None = None,
     lineage: bool = False,
 ) -> tuple[list[Inspection], list[str]]:
-    """Return what each wanted tokenizer of a config makes of a text, and what could not be done.
+    """Return a text as each requested tokenizer of a config splits it, and the errors.
 
-    `executor` says where the tokenizers are asked: in this process when there is none. With
-    `lineage`, BPE tokenizers also say which merges made each token.
+    `executor` runs the tokenizers; None runs them in this process. With `lineage`, BPE tokenizers
+    also return the merges that produced each token.
     """
     look = partial(inspection_of, text, lineage=lineage)
     return try_each(config, wanted, look, executor or Inline())
@@ -109,7 +109,7 @@ def inspect(
 def inspection_of(
     text: str, key: str, tokenizer: Tokenizer, *, lineage: bool = False
 ) -> Inspection:
-    """Return what a tokenizer makes of a text."""
+    """Return a text as one tokenizer splits it."""
     returned = tokenizer.encode_batch([text])
     decoded = tokenizer.decode_batch(returned)[0]
     ids = [int(i) for i in returned[0]]

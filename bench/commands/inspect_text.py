@@ -10,7 +10,7 @@ from tokbench.bench.count.lineage import written
 from tokbench.bench.markup import cell_width, escape, html, markdown_table, one_line, plural, table
 
 MOST_SHOWN = 2_000
-"""Tokens of one text that are shown for people; JSON has all."""
+"""Maximum number of tokens shown; JSON has all."""
 
 BOUNDARY = " | "
 
@@ -61,7 +61,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _flow(pieces: Sequence[Piece], width: int) -> Iterator[list[Painted]]:
-    """Yield tokens one behind the other, with a mark between them, in lines of that width."""
+    """Yield tokens in sequence, separated by a mark, in lines of the given width."""
     line: list[Painted] = []
     used = 0
     for number, piece in enumerate(pieces):
@@ -100,14 +100,14 @@ def _hex(piece: Piece) -> str:
 
 def _lineage(view: Inspection) -> Iterator[str]:
     if not view.lineages:
-        yield "no lineage: not BPE, or it does not say how it merges"
+        yield "no lineage: the tokenizer is not BPE, or its merges are not available"
         return
     for piece in {piece.id: piece for piece in view.pieces[:MOST_SHOWN]}.values():
         steps = view.lineages.get(piece.id)
         if steps is None:
-            yield f"{piece.id} {piece.shown}: not made by merging"
+            yield f"{piece.id} {piece.shown}: not produced by merges"
         else:
-            yield f"{piece.id} {piece.shown}:{'' if steps else ' a first symbol'}"
+            yield f"{piece.id} {piece.shown}:{'' if steps else ' an initial symbol'}"
             yield from (f"  {written(step)}" for step in steps)
 
 
@@ -147,7 +147,7 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}td.m{font-family:ui-mono
 
 
 def page(views: Sequence[Inspection]) -> str:
-    """Return a page of HTML that loads nothing and runs nothing."""
+    """Return an HTML page without scripts or external resources."""
     overview = "".join(
         f"<tr><td>{html(view.tokenizer)}</td>"
         + "".join(f'<td class="n">{html(figure)}</td>' for figure in _figures(view))

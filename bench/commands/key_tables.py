@@ -44,7 +44,7 @@ _PLUGINS: Mapping[str, type[plugins.Plugin]] = {
 
 
 def tables() -> dict[str, str]:
-    """Return every table by what it is about, such as ``keys limits`` or ``keys suite efficiency``.
+    """Return every table by its subject, such as ``keys limits`` or ``keys suite efficiency``.
 
     Plug-ins without options have none.
     """
@@ -75,7 +75,7 @@ def _table(keys: Keys) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """Return a default as YAML writes it; words where it is not a value.
+    """Return a default as YAML writes it; a description if it is not a plain value.
 
     >>> _default(FieldInfo(default=("batch",))), _default(FieldInfo(default=ByteSize(8 * 10**9)))
     ('`["batch"]`', '`8 GB`')

@@ -1,4 +1,4 @@
-"""What a config can name: plug-ins with their options, metrics, ready configs, the JSON schema."""
+"""What a config can name: plug-ins with their options, metrics, ready configs, the schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def entries(what: str) -> list[Entry]:
-    """Return what there is of one kind, as plain values."""
+    """Return all entries of one kind, as plain values."""
     return _LISTS[what]()
 
 
@@ -110,7 +110,10 @@ def config_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "tokbench config"
-    name = {"type": "string", "description": "An encoding, a sample, a file or owner/name."}
+    name = {
+        "type": "string",
+        "description": "An encoding, a sample, a file or a Hub repository (owner/name).",
+    }
     by_key = schema["properties"]["tokenizers"]
     by_key["additionalProperties"] = {
         "anyOf": [name, *_tokenizer_schemas(schema), _train_schema(schema)]

@@ -76,7 +76,7 @@ def test_lineage_shows_the_merges_that_made_a_token(tokbench: Callable[..., Resu
         "4 abc:",
         "  a + b (merge 0) → ab c",
         "  ab + c (merge 1) → abc",
-        "0 a: a first symbol",
+        "0 a: an initial symbol",
     ]
     assert "not BPE" in tokbench("inspect", "the", "vocab.txt", "--lineage").stdout
 

@@ -96,7 +96,7 @@ def test_the_command_line_says_what_the_system_says(
         ("TOKBENCH_CACHE", "file/cache", "cannot be used: Not a directory"),
         ("TIKTOKEN_CACHE_DIR", "file", "cannot be read: Not a directory"),
         ("HF_HOME", "file", "cannot be read: Not a directory"),
-        ("HF_HOME", "~no-such-user", "cannot be looked at: RuntimeError"),
+        ("HF_HOME", "~no-such-user", "cannot be checked: RuntimeError"),
         ("HF_ENDPOINT", "nonsense", "cannot be reached"),
     ],
 )

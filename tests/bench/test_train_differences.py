@@ -1,4 +1,4 @@
-"""`tokbench train --differences`: two vocabularies, and who cuts words where a person would."""
+"""`tokbench train --differences`: two vocabularies, and which matches a reference segmentation."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def test_cuts_are_held_against_the_users(differ: Differ) -> None:
 def test_wordpiece_is_compared_by_content_without_its_marks(differ: Differ) -> None:
     done = differ(*both("some", "words"), "--segmentation", "parts.txt")
     assert done.exit_code == 0, done.output
-    assert "only in words, first learned first: bc\n" in done.stdout
+    assert "only in words, in order of learning: bc\n" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "compares two tokenizers, and there are 3"),
+        ([], "compares two tokenizers, but there are 3"),
         ([*both("none", "some"), "--segmentation", "gone.txt"], "gone.txt: cannot be read"),
-        ([*both("none", "some"), "--segmentation", "text.csv"], "no word has parts"),
-        ([*both("none", "some"), "--trace"], "give one of"),
+        ([*both("none", "some"), "--segmentation", "text.csv"], "contains no segmented word"),
+        ([*both("none", "some"), "--trace"], "--trace excludes --json"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

@@ -237,9 +237,9 @@ def test_the_command_keeps_what_it_needs_of_a_config(config: Any) -> None:
 @pytest.mark.parametrize(
     ("engines", "reference", "message"),
     [
-        ([], None, "says nothing of engines"),
-        ([], "reference", "--reference needs --engine"),
-        (["same"], None, "give --reference too"),
+        ([], None, "configures no engines"),
+        ([], "reference", "--reference requires --engine"),
+        (["same"], None, "names no reference for it"),
         (["sam"], "reference", "no tokenizer 'sam'; did you mean 'same'"),
     ],
 )
