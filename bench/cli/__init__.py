@@ -53,7 +53,7 @@ GROUPS = {
             "compare:baseline", "Save a run as a small file that can be committed."
         ),
         "speed": ListedCommand(
-            "compare:speed", "Time two sides in the same job and check if the candidate is slower."
+            "compare:speed", "Time two sides in the same job and compare their speed."
         ),
         "conform": ListedCommand(
             "run:conform", "Check that engines produce exactly the ids of a reference."

@@ -145,7 +145,7 @@ def speed(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Time two sides in the same job and check if the candidate is slower.
+    """Time two sides in the same job and compare their speed.
 
     BASE and CANDIDATE are configs: tokenizers with the same key are timed in one process. With
     --base-python and --candidate-python one config is timed in two environments, which need the

@@ -202,9 +202,7 @@ class _Training:
                 pair = entry[3]
                 positions = self._occurrences(pair)
                 count = int(self.weights[positions].sum())
-                if count == -entry[0] and (
-                    self.ties == "smallest" or positions[0] == entry[1]
-                ):
+                if count == -entry[0] and (self.ties == "smallest" or positions[0] == entry[1]):
                     return count, pair, positions
                 pair.positions = positions
                 if count >= self.threshold:
