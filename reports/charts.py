@@ -137,6 +137,8 @@ class ChartPoint(NamedTuple):
     x: float
     y: float
     front: bool
+    ranked: bool = True
+    """False where it loses text or was trained on it: shown, and not comparable."""
 
 
 def front(points: Sequence[tuple[float, float]], *, larger_x: bool) -> list[bool]:
@@ -218,9 +220,9 @@ def _point(p: ChartPoint, x: float, y: float) -> Markup:
     return svg.group(
         [
             svg.element("circle", cx=x, cy=y, r=4.5),
-            svg.text(x + 8, y + 4, p.name, class_="label"),
+            svg.text(x + 8, y + 4, p.name if p.ranked else f"{p.name} †", class_="label"),
         ],
-        class_="mark front" if p.front else "mark",
+        class_="mark front" if p.front else "mark" if p.ranked else "mark unranked",
         data_t=p.t,
     )
 

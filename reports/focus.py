@@ -54,6 +54,18 @@ class Standing:
     rank: int | None
 
 
+def focus_of(view: View) -> tuple[str, dict[str, float]] | None:
+    """Return the corpus and the weights of the config's focus, None where it sets none.
+
+    The corpus is the first that has all of its languages and could be read.
+    """
+    weights: dict[str, float] = dict(view.run["config"].get("focus") or {})
+    for corpus, languages in view.corpora.items() if weights else ():
+        if weights.keys() <= languages.keys():
+            return corpus, weights
+    return None
+
+
 def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
     """Return the rates of a corpus; `resamples` takes the first of the run's draws, None all."""
     languages = tuple(view.languages(corpus))

@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="YAML file with the report's options, such as the prices of a cost report.",
 )
+@click.option("--open", "show", is_flag=True, help="Open the page that was written.")
 def report(
     runs: tuple[Path, ...],
     name: str,
     metrics: tuple[str, ...],
     output: Path | None,
     options: Path | None,
+    show: bool,
 ) -> None:
     """Write a run's report again, or the history of several runs.
 
@@ -55,6 +57,7 @@ def report(
         with _showing(*runs):
             files = history.render(found, metrics)
         _deliver(files, output)
+        _open(files, output, show)
         return
     if options is None:
         plugin = plugins.without_options(ReportPlugin, name)
@@ -66,6 +69,7 @@ def report(
     for file, text in files.items():
         write_whole(runs[0] / file, text)
         result(str(runs[0] / file))
+    _open(files, runs[0], show)
 
 
 @contextmanager
@@ -97,6 +101,18 @@ def _deliver(files: Mapping[str, str], output: Path | None) -> None:
         else:
             write_whole(output / file, text)
             result(str(output / file))
+
+
+def _open(files: Mapping[str, str], folder: Path | None, show: bool) -> None:
+    """Open the page among some files, as the desktop does."""
+    from tokbench.bench.errors import UsageError
+
+    if not show:
+        return
+    page = next((file for file in files if file.endswith(".html")), None)
+    if page is None or folder is None:
+        raise UsageError("--open needs a report that is a page in a folder: --format html")
+    click.launch(str(folder / page))
 
 
 @click.command()

@@ -30,6 +30,7 @@ from tokbench.bench import plugins
 from tokbench.bench.config import sweeps
 from tokbench.bench.config.advice import explain, in_yaml
 from tokbench.bench.config.corpora import CorpusEntry
+from tokbench.bench.config.display import display_mistakes
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.config.languages import near_key
 from tokbench.bench.config.limits import Limits
@@ -46,6 +47,10 @@ from tokbench.bench.errors import PluginError, TokenizerError, UsageError
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$", max_length=80)]
 """A name in a config: it becomes a file name and a table heading."""
+
+
+BUNDLED_TEXTS = 50
+"""Documents of each language of bundled text that a run stores by default."""
 
 
 def _by_name(value: Any) -> Any:
@@ -102,7 +107,7 @@ class RunConfig(_Strict):
         "efficiency, multilingual, information and fidelity.",
     )
     reports: Mapping[str, Mapping[str, Any]] = Field(
-        {"markdown": {}},
+        {"markdown": {}, "html": {}},
         description="Reports to write into the run folder: a list of names, or a map from name to "
         "options.",
     )
@@ -110,6 +115,17 @@ class RunConfig(_Strict):
         False,
         description="Store the ids of every document in `documents/`, and the bytes of every id in "
         "`vocabulary/`, so that `compare` can say why sizes moved. Large.",
+    )
+    texts: Annotated[int, Field(ge=0)] | Mapping[Key, Annotated[int, Field(ge=0)]] | None = Field(
+        None,
+        description="Documents of each language whose text and tokens are stored in `segments/`, for "
+        "the page to show: a number, or one for each corpus by name. By default 50 of bundled text "
+        "and none of other text, because corpora have licences.",
+    )
+    focus: Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        {},
+        description="Languages that matter, each with its share: `{hin_Deva: 0.6, eng_Latn: 0.4}`. "
+        "Reports answer for this mix first. One corpus must have them all.",
     )
     lost_limit: float = Field(
         0.1,
@@ -148,6 +164,15 @@ class RunConfig(_Strict):
     def rank_limit(self) -> float:
         """`rank_lost_limit`, lowered to a `lost_limit` that is below its default."""
         return min(self.rank_lost_limit, self.lost_limit)
+
+    def texts_of(self, corpus: str) -> int:
+        """Return how many documents of each language of a corpus are stored with their text."""
+        if isinstance(self.texts, Mapping):
+            return self.texts.get(corpus, self._texts_by_default(corpus))
+        return self._texts_by_default(corpus) if self.texts is None else self.texts
+
+    def _texts_by_default(self, corpus: str) -> int:
+        return BUNDLED_TEXTS if self.corpora[corpus].source == "builtin" else 0
 
     @field_validator("suites", "reports", mode="before")
     @classmethod
@@ -220,6 +245,7 @@ def load_config(
     checker.reports(_mappings(_by_name(plain.get("reports"))))
     if run is not None:
         checker.train_blocks(run, entries, origins)
+        checker.mistakes += display_mistakes(where, run)
     if run is None or checker.mistakes:
         raise error(checker.mistakes)
     return Config(

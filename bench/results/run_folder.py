@@ -34,6 +34,7 @@ from tokbench.bench.results.schemas import (
     VOCABULARY,
 )
 from tokbench.bench.results.seal import check_files
+from tokbench.bench.results.segments import SEGMENT_TOKENS, SEGMENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,6 +121,19 @@ class Results:
     def vocabulary(self, tokenizer: str) -> pa.Table:
         """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
         return self._table(f"vocabulary/{tokenizer}.parquet", VOCABULARY)
+
+    def has_segments(self, corpus: str) -> bool:
+        """Whether text of a corpus was stored, and is still there."""
+        name = f"segments/{corpus}.parquet"
+        return name in self.run.get("files", ()) and (self.folder / name).is_file()
+
+    def segments(self, corpus: str) -> pa.Table:
+        """Text and tokens of the documents that were stored, in the schema `SEGMENTS`."""
+        return self._table(f"segments/{corpus}.parquet", SEGMENTS)
+
+    def segment_tokens(self, tokenizer: str) -> pa.Table:
+        """Bytes and spelling of the ids in `segments`, in the schema `SEGMENT_TOKENS`."""
+        return self._table(f"segments/tokens/{tokenizer}.parquet", SEGMENT_TOKENS)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return exact and noisy measurements as one frame, with a column `run`.

@@ -33,7 +33,7 @@ def vocabulary_table(vocabulary: Vocabulary, seen: Iterable[int]) -> pa.Table:
     columns = [
         pa.array(ids, pa.uint32()),
         pa.array([vocabulary.token_bytes[i] for i in ids], pa.binary()),
-        pa.array([_kind(vocabulary, i) for i in ids], pa.string()),
+        pa.array([kind_of(vocabulary, i) for i in ids], pa.string()),
     ]
     return pa.Table.from_arrays(columns, schema=VOCABULARY)
 
@@ -83,7 +83,8 @@ def _entries(vocabulary: Vocabulary) -> Iterator[int]:
     return (i for i in range(vocabulary.n_ids) if i not in vocabulary.hole_ids)
 
 
-def _kind(vocabulary: Vocabulary, i: int) -> str:
+def kind_of(vocabulary: Vocabulary, i: int) -> str:
+    """Return what an id is: ordinary, special, unknown, byte_fallback or added."""
     if i in vocabulary.unknown_ids:  # often registered as special too
         return "unknown"
     if i in vocabulary.special_ids:

@@ -35,6 +35,7 @@ from tokbench.bench.run.plan import Plan, make_plan
 from tokbench.bench.run.preflight import refuse_hopeless
 from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.run.scheduler import Counting
+from tokbench.bench.run.segments.keeper import TextKeeper
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.run.suite_task import Answers, Counted, SuiteRunner
 from tokbench.bench.run.write import RunRecord, write_run
@@ -87,9 +88,11 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     """Corpora and tokenizers, then counts, then suites, then the clock, then files."""
     started = datetime.now(UTC)
     prepared = prepare(context)
-    asking = _asking(context)
-    tallies = _count(context, plan, folder, prepared, asking)
+    asking, keeper = _asking(context), _keeper(context, prepared)
+    tallies = _count(context, plan, folder, prepared, asking, keeper)
     found = _measure(context, tallies, asking)
+    segments = keeper.tables(tallies, prepared.sources)
+    forget_tokenizers()
     timed = time_tokenizers(context, prepared, tallies.tokenizers)
     record = RunRecord(
         config=context.config,
@@ -99,6 +102,7 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
         measurements=found.measurements,
         findings=[*found.findings, *prepared.findings(), *_findings_of_cells(tallies)],
         timed=timed,
+        segments=segments,
     )
     context.progress.step("writing results")
     write_run(folder, record)
@@ -154,8 +158,22 @@ def _asking(context: RunContext) -> SuiteRunner:
     )
 
 
+def _keeper(context: RunContext, prepared: Prepared) -> TextKeeper:
+    return TextKeeper(
+        config=context.config,
+        executor=context.executor,
+        watch=context.watch,
+        slices=prepared.slices,
+    )
+
+
 def _count(
-    context: RunContext, plan: Plan, folder: Path, prepared: Prepared, asking: SuiteRunner
+    context: RunContext,
+    plan: Plan,
+    folder: Path,
+    prepared: Prepared,
+    asking: SuiteRunner,
+    keeper: TextKeeper,
 ) -> Tallies:
     """Count all cells; suites that ask tokenizers follow in the workers that counted."""
     counting = Counting(
@@ -180,6 +198,7 @@ def _count(
         counting.begin(tasks)
         if tasks:
             asking.follow(prepared.sources[tokenizer], replace(counted, cells=tuple(tasks)))
+            keeper.follow(prepared.sources[tokenizer], [task.key.place for task in tasks])
         begun += tasks
     cells = counting.wait()
     facts = counting.facts_in_order()
@@ -249,7 +268,6 @@ def _measure(context: RunContext, tallies: Tallies, asking: SuiteRunner) -> Answ
     with no_garbage_collection():  # while workers still ask
         measurements, findings = _apply_suites(context.config, tallies)
     answers = asking.wait()
-    forget_tokenizers()
     return Answers(
         measurements=measurements + answers.measurements,
         findings=findings + answers.findings,

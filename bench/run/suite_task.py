@@ -20,7 +20,6 @@ from tokbench.bench.count.tally import Cell, CorpusFacts
 from tokbench.bench.count.token_bytes import read_contents
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import ResultsError, TokbenchError
-from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Measurement, Tokenizer
 from tokbench.bench.progress import Progress
 from tokbench.bench.run.cell_files import stored_tally
@@ -36,9 +35,10 @@ from tokbench.bench.run.cell_task import (
 from tokbench.bench.run.probe import Asked, Examination, TokenizerSuite
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.workers import heartbeat
+from tokbench.bench.workers.asking_job import AskingJob
 from tokbench.bench.workers.executors import Executor
-from tokbench.bench.workers.guarded_calls import Calls, LostItem
-from tokbench.bench.workers.job import Answer, Died, GiveUp, Job, perform
+from tokbench.bench.workers.guarded_calls import LostItem
+from tokbench.bench.workers.job import Answer, perform
 from tokbench.bench.workers.sources import TokenizerSource
 from tokbench.bench.workers.state import THIS
 
@@ -104,26 +104,19 @@ class SuiteOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuiteTask(Job[SuiteOutput]):
+class SuiteTask(AskingJob[SuiteOutput]):
     """One suite to run on one tokenizer, or on those that it asks together."""
 
     suite: str
     plugin: TokenizerSuite
     sources: tuple[TokenizerSource, ...]
     counted: Counted
-    careful: frozenset[int] = frozenset()
-    lost_items: Mapping[tuple[int, int], str] = field(default_factory=dict)
     stage: ClassVar[int] = 1
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The tokenizers that are asked."""
         return tuple(source.key for source in self.sources)
-
-    @property
-    def group(self) -> str:
-        """The worker process that counted with the tokenizer; one of its own for several."""
-        return ", ".join(self.keys)
 
     def run(self, watch: Stopwatch) -> SuiteOutput:
         """Run the suite on its tokenizers."""
@@ -134,7 +127,7 @@ class SuiteTask(Job[SuiteOutput]):
             }
         except TokbenchError:  # a tokenizer that cannot be loaded: its cells say so
             return SuiteOutput()
-        calls = Calls(seconds=self.limits.seconds, careful=self.careful, lost=self.lost_items)
+        calls = self.calls()
         asked = Asked()
         found: list[Measurement | Finding] = []
         with watch.section(self.suite):
@@ -160,27 +153,9 @@ class SuiteTask(Job[SuiteOutput]):
             reason=reason,
         )
 
-    def lost(self, died: Died) -> SuiteTask | GiveUp:
-        """Go on without the item that cost a worker; find it first if need be."""
-        match died.step:
-            case ("call", _, int(call)) if len(self.careful) < 2 * self.limits.lost_documents:
-                return replace(self, careful=self.careful | {call})
-            case ("item", str(key), int(call), int(item)):
-                lost = {**self.lost_items, (call, item): died.reason}
-                if len(lost) < self.limits.lost_documents:
-                    return replace(self, lost_items=lost)
-                why = f"{plural(len(lost), 'text')} ended its worker, the limit"
-                return self._ended(f"{why} (limits.lost_documents)", key, died)
-            case _ if died.kind == "died" and not self.tries:
-                return replace(self, tries=1)
-            case ("call", str(key), int()):
-                return self._ended("too many of its calls ended a worker", key, died)
-        return self._ended("it cannot be asked", self.keys[0], died)
-
-    def _ended(self, why: str, key: str, died: Died) -> GiveUp:
-        last = f"last, with {key}" if len(self.keys) > 1 else "last"
-        output = SuiteOutput(reason=f"{why}; {last}: {died.reason}")
-        return GiveUp(answer=Answer(value=output))
+    def ended(self, reason: str) -> Answer[SuiteOutput]:
+        """Return the answer of a suite that could not go on."""
+        return Answer(value=SuiteOutput(reason=reason))
 
     def give_up(self, reason: str) -> Answer[SuiteOutput]:
         """Return the answer for a tokenizer that cannot be loaded, as its cells say."""

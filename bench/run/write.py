@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ class RunRecord:
     """Exact values; the noisy ones are in `timed`."""
     findings: Sequence[Finding]
     timed: Timed
+    segments: Mapping[str, pa.Table] = field(default_factory=dict)
+    """Documents with their text and tokens, by file name; no digest of values covers them."""
 
 
 def write_run(folder: Path, record: RunRecord) -> None:
@@ -68,8 +70,10 @@ def write_run(folder: Path, record: RunRecord) -> None:
         write_parquet(folder / "throughput.parquet", noisy)
         timings = pa.Table.from_pylist([vars(s) for s in timed.samples], schema=TIMINGS)
         write_parquet(folder / "timings.parquet", timings)
+    for name, table in record.segments.items():
+        write_parquet(folder / name, table)
     run = run_json(record, digest_of(digests))
-    files = {name: file_digest(folder / name) for name in sorted(digests)}
+    files = {name: file_digest(folder / name) for name in sorted({*digests, *record.segments})}
     write_whole(folder / "run.json", sealed_text({**run, "files": files}))
 
 
@@ -135,12 +139,17 @@ def _corpora(record: RunRecord) -> dict[str, dict[str, Any]]:
     return found
 
 
+_TOLD = ("formula", "source", "not_meant", "trap")
+"""What a metric's entry in `run.json` says besides, where its table says it."""
+
+
 def _metrics(config: Config) -> dict[str, dict[str, str]]:
     return {
         spec.name: {
             "unit": spec.unit,
             "direction": spec.direction,
             "definition": spec.definition,
+            **{name: told for name in _TOLD if (told := getattr(spec, name))},
         }
         for suite in config.suites.values()
         for spec in suite.metrics

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.reports.focus import Rates, rates
-from tokbench.reports.view import Row, View
+from tokbench.bench.reasons import REASONS
+from tokbench.reports.focus import Rates, focus_of, rates
+from tokbench.reports.view import Row, View, has_place
 
 DRAWS = 200
 """Bootstrap draws that a page carries; those of a run are more."""
@@ -43,7 +44,14 @@ def payload(view: View) -> dict[str, Any]:
         "corpora": [_corpus(view, corpus) for corpus in view.ordered_corpora],
         "metrics": view.run["metrics"],
         "draws": DRAWS,
+        "focus": _focus(view),
     }
+
+
+def _focus(view: View) -> dict[str, Any] | None:
+    """Return the focus of the config: its corpus, and languages with their shares."""
+    found = focus_of(view)
+    return found and {"corpus": found[0], "weights": [[k, w] for k, w in found[1].items()]}
 
 
 def _tokenizer(view: View, name: str) -> dict[str, Any]:
@@ -121,7 +129,10 @@ def _place(view: View, corpus: str, tokenizer: str, language: str) -> list[Any]:
     row = view.row("rank", tokenizer, corpus, language)
     if row is None:
         return [None, "was not ranked"]
-    return [row["value"], None if row["value"] is not None else row["detail"] or row["status"]]
+    if has_place(row):
+        return [row["value"], None]
+    meaning = REASONS[row["reason"]] if row["reason"] else row["status"]
+    return [None, row["detail"] or meaning]
 
 
 def _speed(view: View, corpus: str, tokenizer: str) -> dict[str, Any] | None:

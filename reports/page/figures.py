@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.markup import number, percent
 from tokbench.reports import charts
-from tokbench.reports.view import View, summarize
+from tokbench.reports.view import TokenizerSummary, View, summarize
 
 BINS = 36
 
@@ -70,9 +70,13 @@ def _premiums(view: View, corpus: str) -> Figure:
 def _trade_offs(view: View, corpus: str) -> Iterator[Figure]:
     """Yield compactness against what it costs: entries, time, inequality."""
     lines = [line for line in summarize(view, corpus) if line.tokens]
-    fewest = min((line.tokens or 0 for line in lines), default=0)
+    fewest = min((line.tokens or 0 for line in _comparable(view, corpus, lines)), default=0)
     cost = {line.tokenizer: (line.tokens or 0) / fewest for line in lines}
-    about = "Tokens over all languages ÷ those of the best. Filled: no other is better in both."
+    placed = {name for name in cost if not view.unranked.get((name, corpus))}
+    about = (
+        "Tokens over all languages ÷ those of the best. Filled: no other is better in both. Dashed, "
+        "with †: loses text or was trained on this text, so it is never among the best."
+    )
     measures: tuple[tuple[str, str, Mapping[str, float], bool, bool], ...] = (
         ("entries", "Size of the vocabulary", _entries(view), False, True),
         ("speed", "Speed of encoding, MB/s", _speeds(view, corpus), True, True),
@@ -81,15 +85,26 @@ def _trade_offs(view: View, corpus: str) -> Iterator[Figure]:
     for key, title, found, larger, log in measures:
         names = [name for name in cost if name in found]
         if len(names) > 1:
-            best = charts.front([(found[n], cost[n]) for n in names], larger_x=larger)
+            compared = [name for name in names if name in placed]
+            best = charts.front([(found[n], cost[n]) for n in compared], larger_x=larger)
+            on_front = {name for name, is_front in zip(compared, best, strict=True) if is_front}
             points = [
-                charts.ChartPoint(view.tokenizers.index(n), n, found[n], cost[n], is_front)
-                for n, is_front in zip(names, best, strict=True)
+                charts.ChartPoint(
+                    view.tokenizers.index(n), n, found[n], cost[n], n in on_front, n in placed
+                )
+                for n in names
             ]
             drawing = charts.scatter(points, x_name=title, y_name="tokens × best", log_x=log)
             yield Figure(
                 f"trade-{key}", f"Tokens against {title[0].lower()}{title[1:]}", about, drawing
             )
+
+
+def _comparable(
+    view: View, corpus: str, lines: Sequence[TokenizerSummary]
+) -> Sequence[TokenizerSummary]:
+    """Return the tokenizers that are ranked in every language, all where none is."""
+    return [one for one in lines if not view.unranked.get((one.tokenizer, corpus))] or lines
 
 
 def _entries(view: View) -> dict[str, float]:

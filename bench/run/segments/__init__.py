@@ -1,0 +1,1 @@
+"""Text and tokens of some documents, for reports that show them."""
