@@ -44,6 +44,12 @@ GROUPS = {
             "text:inspect", "Show how tokenizers split TEXT: tokens, ids, bytes."
         ),
         "which": ListedCommand("text:which", "Rank tokenizers by how well they encode TEXT."),
+        "size": ListedCommand(
+            "health:size", "Count the tokens of FILEs: bytes per token and premiums."
+        ),
+        "check": ListedCommand(
+            "health:check", "Report the health of TOKENIZER: pass, warn or fail."
+        ),
     },
     "Gate": {
         "compare": ListedCommand(

@@ -1,0 +1,1 @@
+"""`tokbench check`: a health report of one tokenizer."""

@@ -1,0 +1,1 @@
+"""Whether one tokenizer is sound: what `tokbench check` asks."""
