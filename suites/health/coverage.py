@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from tokbench.bench.markup import listed
-from tokbench.bench.run.probe import Subject, Trip
+from tokbench.bench.run.probe import Subject
 from tokbench.suites.health.verdict import Check
 
-PER_SCRIPT = 5
-"""Letters of each script that are asked for."""
+PER_SCRIPT, AMONG = 8, 60
+"""Letters of each script that are asked for, and the number of first ones they are spread over."""
 
 _PAGE = "docs/metrics.md, lost_byte_share"
 
@@ -79,7 +79,7 @@ def _whole_scripts(letters: Mapping[str, Sequence[str]], fate: Counter[str]) -> 
 
 @dataclass(kw_only=True)
 class Fates:
-    """What became of single characters, each between two letters and two spaces."""
+    """What became of single characters: alone, and between letters."""
 
     failed: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -90,20 +90,18 @@ class Fates:
     def of(cls, subject: Subject, characters: Sequence[str]) -> Fates:
         """Ask a tokenizer for each of them."""
         fates = cls()
-        without = subject.trips(["aa a  a"])
-        trips = subject.trips([f"a{one}a a {one} a" for one in characters])
-        for character, trip in zip(characters, trips, strict=True):
-            fates._add(subject, character, trip, without[0])
-        return fates
-
-    def _add(self, subject: Subject, character: str, trip: Trip, without: Trip) -> None:
+        [without] = subject.ids(["aa"])
+        alone = subject.ids(list(characters))
+        inside = subject.ids([f"a{one}a" for one in characters])
         unknown = subject.tokenizer.vocabulary.unknown_ids
-        if trip.failure is not None:
-            self.failed[character] += 1
-        elif not unknown.isdisjoint(trip.ids):
-            self.unknown[character] += 1
-        elif not _is_ignorable(character) and trip.ids == without.ids:
-            self.silent[character] += 1
+        for character, ids, between in zip(characters, alone, inside, strict=True):
+            if isinstance(ids, str) or isinstance(between, str):
+                fates.failed[character] += 1
+            elif not unknown.isdisjoint(ids):
+                fates.unknown[character] += 1
+            elif not _is_ignorable(character) and (not ids or between == without):
+                fates.silent[character] += 1
+        return fates
 
 
 def _is_ignorable(character: str) -> bool:
@@ -168,6 +166,6 @@ def _is_script(name: str) -> bool:
     return True
 
 
-def _spread(some: Sequence[str]) -> Iterator[str]:
-    for n in range(min(PER_SCRIPT, len(some))):
-        yield some[n * len(some) // PER_SCRIPT if len(some) > PER_SCRIPT else n]
+def _spread(some: Sequence[str]) -> Sequence[str]:
+    """Return letters from the first block of a script: those after it are rare, in every script."""
+    return some[:AMONG][:: max(1, min(len(some), AMONG) // PER_SCRIPT)]

@@ -49,7 +49,10 @@ def check_file(subject: Subject, stored: Stored | None) -> Check:
 
 def _disagreeing(subject: Subject, stored: Stored) -> list[str]:
     tokenizer, vocabulary = subject.tokenizer, subject.tokenizer.vocabulary
-    by_id = {i: one for i, one in stored.entries.items() if i < vocabulary.n_ids}
+    left_out = vocabulary.special_ids | vocabulary.unknown_ids  # spelled apart, to match nothing
+    by_id = {
+        i: one for i, one in stored.entries.items() if i < vocabulary.n_ids and i not in left_out
+    }
     beyond = [f"id {i} is missing" for i in stored.entries if i >= vocabulary.n_ids]
     texts = {i: one for i, one in by_id.items() if isinstance(one, str)}
     found: dict[int, str | bytes | None] = {}

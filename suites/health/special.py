@@ -33,13 +33,15 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 def _spelled(subject: Subject) -> Check:
     """Find the special tokens that are matched though ordinary text is asked for."""
+    vocabulary, spelled = subject.tokenizer.vocabulary, _spelled_ids(subject)
     known = sorted(subject.spellings)[:MOST]
-    special = subject.tokenizer.vocabulary.special_ids
     answers = subject.ids([f"a {one} b" for one in known])
     read = [
         one
         for one, ids in zip(known, answers, strict=True)
-        if isinstance(ids, tuple) and not special.isdisjoint(ids)
+        if isinstance(ids, tuple)
+        and spelled[one] in ids
+        and spelled[one] in vocabulary.special_ids - vocabulary.unknown_ids
     ]
     failed = [one for one, ids in zip(known, answers, strict=True) if isinstance(ids, str)]
     if failed:

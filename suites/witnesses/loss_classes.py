@@ -89,13 +89,10 @@ def losses(trip: Trip, manner: Manner) -> list[Loss]:
         return []
     if trip.failure is not None:
         return [Loss(spot=Spot(0, len(trip.text), 0, 0), classes=("failed",))]
-    back = trip.back
-    if manner.unknown and manner.unknown not in trip.text:
-        back = back.replace(manner.unknown, UNKNOWN)
+    back, prefixed = compared(trip, manner)
     spelled = [s for s in manner.spellings if s in trip.text]
     found = []
-    if back.startswith(" ") and not (trip.text[:1].isspace() or trip.text.startswith(SPACE_MARK)):
-        back = back[1:]  # taken off first: beside another change it would hide in that spot
+    if prefixed:
         found.append(Loss(spot=Spot(0, 0, 0, 1), classes=("prefix_space",)))
     equivalent = _nfc(trip.text) == _nfc(back)
     for spot in spots(trip.text, back):
@@ -104,6 +101,19 @@ def losses(trip: Trip, manner: Manner) -> list[Loss]:
         else:
             _add(found, _losses_at(spot, trip.text, back, spelled), trip.text, back, spelled)
     return found
+
+
+def compared(trip: Trip, manner: Manner) -> tuple[str, bool]:
+    """Return what came back as spots count it, and whether a leading space was taken off it.
+
+    An unknown token is the one character `UNKNOWN` there.
+    """
+    back = trip.back
+    if manner.unknown and manner.unknown not in trip.text:
+        back = back.replace(manner.unknown, UNKNOWN)
+    if back.startswith(" ") and not (trip.text[:1].isspace() or trip.text.startswith(SPACE_MARK)):
+        return back[1:], True  # taken off first: beside another change it would hide in that spot
+    return back, False
 
 
 def _add(
