@@ -1,4 +1,4 @@
-"""The one folder where tokbench keeps what it can make again: slices, models, staged files."""
+"""The cache folder of tokbench, for files that it can make again: slices, models, staged files."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def cache_folder(part: str) -> Path:
 
 
 OLD_SECONDS = 3600
-"""Age at which a private folder without a lock is taken to be left behind."""
+"""Age from which a private folder without a lock is considered abandoned."""
 
 _LOCK = ".lock"
 
 
 @contextmanager
 def private_folder(parent: Path, doing: str) -> Iterator[Path]:
-    """Give an empty folder ``.DOING-...`` inside another, gone after the block.
+    """Yield an empty folder ``.DOING-...`` inside another; it is removed after the block.
 
     Folders of that name whose process was killed are removed first: a process holds a lock in its
     folder, and the system lets go of it with the process. Raises `OSError` where the parent

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_safe() -> None:
-    """Let no stream that is closed, and no character that it cannot encode, end the program."""
+    """Keep a closed stream, or a character that it cannot encode, from ending the program."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is None:  # closed before the program began
             _silence(number)
@@ -73,17 +73,17 @@ def result_json(value: Any) -> None:
 
 
 def message(text: str) -> None:
-    """Print a remark to stderr; no password, token or home is in it."""
+    """Print a message to stderr, without passwords, tokens and the path of the home folder."""
     _print(sys.stderr, without_secrets(text))
 
 
 def remark(text: str) -> None:
-    """Print to stderr, on one line whatever names are in it, what went wrong with one thing."""
+    """Print one problem to stderr, on one line whichever characters it contains."""
     message(one_line(text))
 
 
 def _print(stream: TextIO, text: str) -> None:
-    """Print a text as lines, without escape codes; where the reader has gone, work goes on in silence.
+    """Print a text as lines, without escape codes; a closed pipe is ignored.
 
     What a command does, and its exit code, must not depend on who reads along.
     """
@@ -99,7 +99,7 @@ def _write(stream: TextIO, safe: str) -> None:
 
 
 def _silence(number: int) -> None:
-    """Send what is written to a file descriptor nowhere, also by libraries and at exit."""
+    """Discard what is written to a file descriptor, also by libraries and at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     if nowhere == number:  # it was the lowest that was free
         os.set_inheritable(number, True)
@@ -109,7 +109,7 @@ def _silence(number: int) -> None:
 
 
 class ConsoleProgress:
-    """Tells on stderr how a run goes: a bar on a terminal, one line a cell elsewhere."""
+    """Reports the progress of a run on stderr: a bar on a terminal, else one line per cell."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -158,14 +158,14 @@ class ConsoleProgress:
             message(line)
 
     def share(self, text: str, done: int, total: int) -> None:
-        """Say how much of something is done; on a terminal only."""
+        """Show the progress of one step; on a terminal only."""
         if self._bar is not None:
             self._bar.update(
                 self._task, description=one_line(text)[:60], completed=done, total=total
             )
 
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
-        """Say that a cell is finished, and why where something is wrong with it."""
+        """Report a finished cell, with the reason if it is not ok."""
         name = one_line(" × ".join(cell.key))
         how, detail = "kept from before" if reused else cell.status, one_line(cell.detail or "")
         if self._bar is not None:

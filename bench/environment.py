@@ -149,7 +149,7 @@ def peak_bytes() -> int:
 
 
 def cpu_model() -> str:
-    """Return the processor's name, as far as the system tells."""
+    """Return the processor's name, if the system reports one."""
     info = Path("/proc/cpuinfo")
     if sys.platform == "linux" and info.exists():
         for line in info.read_text(encoding="utf-8", errors="replace").splitlines():

@@ -7,7 +7,7 @@ libraries are mapped to these once, where the library is called, with
     TokbenchError
     ├── UsageError            exit code 2
     │   ├── ConfigError       the YAML config, with file, line and column
-    │   └── PluginError       an entry point that is missing, broken or doubled
+    │   └── PluginError       an entry point that is missing, broken or duplicated
     ├── InputError            exit code 3: this corpus or tokenizer; other cells still run
     │   ├── HubUnreachable    the Hub did not answer
     │   ├── CorpusError
@@ -15,7 +15,7 @@ libraries are mapped to these once, where the library is called, with
     │   └── TrainingError
     ├── Refusal               a number that would mislead; the run is still fine
     ├── ResultsError          a run folder that cannot be read or written
-    └── Interrupted           Ctrl-C or SIGTERM, where there is more to say than that
+    └── Interrupted           Ctrl-C or SIGTERM, with details
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TokbenchError(Exception):
         super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in arguments))
 
     def __str__(self) -> str:
-        """Return the message; what it quotes of another library's exception is cleaned."""
+        """Return the message; quotes of other libraries' exceptions are cleaned."""
         text, cause = super().__str__(), self.__cause__
         if cause is not None and not isinstance(cause, TokbenchError) and (said := str(cause)):
             text = text.replace(said, foreign(said))
@@ -40,7 +40,7 @@ class TokbenchError(Exception):
 
 
 class UsageError(TokbenchError):
-    """The command line or the config asks for something that cannot be done."""
+    """The command line or the config requests something that cannot be done."""
 
     exit_code = 2
 
@@ -69,7 +69,7 @@ class HubUnreachable(InputError):  # noqa: N818 - named after the state of the H
 
 
 class CorpusError(InputError):
-    """A corpus, or one language of it, cannot be read as asked."""
+    """A corpus, or one language of it, cannot be read."""
 
 
 class TokenizerError(InputError):
@@ -77,7 +77,7 @@ class TokenizerError(InputError):
 
 
 class TrainingError(InputError):
-    """A tokenizer cannot be trained as asked."""
+    """A tokenizer cannot be trained."""
 
 
 class Refusal(TokbenchError):  # noqa: N818 - it is a verdict about a number, not a fault
@@ -89,7 +89,7 @@ class ResultsError(TokbenchError):
 
 
 class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault
-    """Ctrl-C or SIGTERM; the message says what was lost and what is there."""
+    """Ctrl-C or SIGTERM; the message says what was interrupted and what is finished."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -97,7 +97,7 @@ class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault
 
 
 def named(exc: BaseException) -> str:
-    """Return the kind of a foreign exception and what it says: one line, shortened and cleaned.
+    """Return the class and message of a foreign exception: one line, shortened and cleaned.
 
     >>> named(ValueError("cannot go on"))
     'ValueError: cannot go on'
@@ -106,7 +106,7 @@ def named(exc: BaseException) -> str:
 
 
 def what_failed(exc: BaseException) -> str:
-    """Return what an exception says; of one that is none of ours, also where it was raised."""
+    """Return the message of an exception; of a foreign one, also where it was raised."""
     if isinstance(exc, TokbenchError):
         return str(exc)
     trace = exc.__traceback__
@@ -119,7 +119,7 @@ def what_failed(exc: BaseException) -> str:
 
 
 def is_library_failure(exc: BaseException) -> bool:
-    """Tell a tokenizer's failure on a text from an interrupt or a fault of our own.
+    """Return whether an exception is a tokenizer's failure, not an interrupt or a bug of tokbench.
 
     A panic of a Rust library (`PanicException`) is not an `Exception`.
     """

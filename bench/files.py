@@ -28,7 +28,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, renamed at the end; errors as in `write_whole`."""
+    """Yield a temporary path to write to, renamed at the end; errors as in `write_whole`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,14 +73,16 @@ def read_bounded(path: Path, most: int) -> bytes:
     except OSError as exc:
         raise ResultsError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
     if len(data) > most:
-        raise ResultsError(f"{path}: is larger than {most:,} bytes, which no file of its kind is")
+        raise ResultsError(
+            f"{path}: is larger than {most:,} bytes, the limit for a file of its kind"
+        )
     return data
 
 
 def parse_json(text: str | bytes) -> Any:
-    r"""Return the value of a JSON text that is read the same way by every reader.
+    r"""Return the value of a JSON text that every reader reads the same way.
 
-    Raises `ValueError` for doubled keys, NaN, infinite numbers, integers beyond 64 bits, lone
+    Raises `ValueError` for duplicate keys, NaN, infinite numbers, integers beyond 64 bits, lone
     surrogates, and more than `DEEPEST` levels.
 
     >>> parse_json('{"a": [1, 2.5, null]}')
@@ -135,7 +137,7 @@ def _check_values(value: Any) -> None:
         texts = [one for one in level if isinstance(one, str)]
         texts += [key for one in level if isinstance(one, dict) for key in one]
         if any(not one.isascii() and _has_surrogate(one) for one in texts):
-            raise ValueError("a text holds a lone surrogate, which is not Unicode text")
+            raise ValueError("a string contains a lone surrogate")
         level = [part for one in level for part in _parts(one)]
         if not level:
             return

@@ -1,4 +1,4 @@
-"""Code of others in this process: what it moves is put back, what it prints goes to stderr.
+"""Contains foreign code in this process: restores what it changes, sends its output to stderr.
 
 A plug-in or library may change the working folder, the umask or signal handlers, set an alarm or
 write to standard output. `contained` undoes the first and redirects the last, so that files are

@@ -1,4 +1,4 @@
-"""Text made safe for each target, whatever a stranger put into it; tables and numbers in words.
+"""Untrusted text made safe for each output format; formatting of tables, numbers and plurals.
 
 `escape` is for Markdown, `one_line` and `terminal` for a screen and a CI log, `html`, `svg`, `xml`,
 `csv_cell`, `latex` and `strict_json` for what their names say. All spell out what cannot be seen:
@@ -40,7 +40,7 @@ _LINKS = re.compile(
 _HASH = re.compile(
     r"(?<![0-9A-Za-z])(?!(?<=\d\.)\d+(?![0-9A-Za-z]))[0-9A-Fa-f]{7,40}(?![0-9A-Za-z])"
 )
-"""What a forge takes for a commit: from 7 digits on, so it is cut into parts of 6; but no decimals."""
+"""What a forge reads as a commit: 7 digits or more, so it is cut into parts of 6."""
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _BLOCK = re.compile(r" {0,3}(?:#(?=#{0,5}(?: |$))|[-+=](?= |[-+=_ ]*$)|\d{1,9}[.)](?= |$))")
 """What would make a heading, list or rule of a line; its last character is written as an entity."""
@@ -260,7 +260,7 @@ def count(value: int | float | None) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """Write a share in per cent; what is not zero is never shown as zero, nor what is not all as all.
+    """Write a share in per cent; only zero is 0 %, and only one is 100 %.
 
     >>> percent(0.5), percent(0.0), percent(1.0), percent(0.00001), percent(0.99999)
     ('50.0 %', '0 %', '100 %', '< 0.1 %', '> 99.9 %')
@@ -290,7 +290,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error sentence that helps with a word that is not known.
+    """Return the end of an error message about an unknown name: a suggestion, or the known names.
 
     >>> suggest("langages", ["languages", "limit"])
     "; did you mean 'languages'?"

@@ -1,4 +1,4 @@
-"""The words everything else is written in: tokenizer, vocabulary, metric, measurement.
+"""The domain model: tokenizer, vocabulary, metric, measurement.
 
 Nothing here reads a file, imports a tokenizer library or knows about configs.
 """
@@ -21,7 +21,7 @@ Ids = Sequence[int] | npt.NDArray[Any]
 """The token ids of one document, as the library returns them: a list or an integer array."""
 
 Span = tuple[int, int]
-"""First and one-past-last code point of the text that a token stands for."""
+"""First and one-past-last code point of the text that a token covers."""
 
 
 class Place(NamedTuple):
@@ -37,10 +37,10 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """What a tokenizer's entries are, by token id.
+    """The entries of a tokenizer, by token id.
 
-    `token_bytes[i]` is the raw UTF-8 content of id i: with the space a piece stands for
-    (``▁the`` is ``b" the"``), without markers that stand for nothing (``##ing`` is ``b"ing"``),
+    `token_bytes[i]` is the raw UTF-8 content of id i: with the space that a piece encodes
+    (``▁the`` is ``b" the"``), without markers that encode no text (``##ing`` is ``b"ing"``),
     one byte for a byte-fallback piece. It is None where the id has no content of its own
     (control tokens, unknown tokens, holes in the id range).
 
@@ -56,11 +56,11 @@ class Vocabulary:
     added_ids: frozenset[int] = frozenset()
     """Added tokens that are content: matched in any text before the model sees it."""
     hole_ids: frozenset[int] = frozenset()
-    """Ids below the highest that no entry has."""
+    """Unused ids below the highest one."""
     inside_ids: frozenset[int] = frozenset()
-    """Entries that only go on with a word, such as ``##ing``; empty where entries do not say."""
+    """Entries that only continue a word, such as ``##ing``; empty if entries are not marked."""
     ending_ids: frozenset[int] = frozenset()
-    """Entries that only end a word, such as ``ing</w>``; empty where entries do not say."""
+    """Entries that only end a word, such as ``ing</w>``; empty if entries are not marked."""
 
     @property
     def n_ids(self) -> int:
@@ -185,7 +185,7 @@ def _jsonable(value: object) -> object:
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """What tokbench asks of a tokenizer. Special tokens are never added to a text.
+    """What a tokenizer must provide. Special tokens are never added to a text.
 
     `encode_batch` and `decode_batch` are the library's own calls on one thread with as little
     around them as possible: they are what the throughput suite times. They return what the
@@ -214,18 +214,18 @@ class Tokenizer(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Sentences a reader of the results should know, such as "truncation switched off"."""
+        """Notes for readers of the results, such as "truncation switched off"."""
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text, special tokens' spellings read as ordinary text."""
 
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
-        """Return the text of each list of ids, as the library's decoder gives it."""
+        """Return the text of each list of ids, as the library's decoder returns it."""
 
 
 @runtime_checkable
 class HasOffsets(Protocol):
-    """Optional: a tokenizer that can say which part of the text each token stands for."""
+    """Optional: a tokenizer that returns which part of the text each token covers."""
 
     def encode_batch_with_offsets(
         self, texts: Sequence[str]
@@ -235,7 +235,7 @@ class HasOffsets(Protocol):
 
 @runtime_checkable
 class HasSpecialTokens(Protocol):
-    """Optional: a tokenizer that knows how its special tokens are spelled."""
+    """Optional: a tokenizer that returns how its special tokens are spelled."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -254,7 +254,7 @@ class Merging:
 
 @runtime_checkable
 class HasMerging(Protocol):
-    """Optional: a tokenizer that may be BPE, and can say how it joins."""
+    """Optional: a tokenizer that may be BPE, and returns its merges."""
 
     def merging(self) -> Merging | None:
         """Return how it joins, None where its model is not BPE."""
@@ -262,7 +262,7 @@ class HasMerging(Protocol):
 
 @runtime_checkable
 class HasSpelling(Protocol):
-    """Optional: a tokenizer whose vocabulary spells its entries in its own way."""
+    """Optional: a tokenizer whose vocabulary has its own spelling of entries."""
 
     def spelling(self, ids: Sequence[int]) -> Sequence[str]:
         """Return the entry of each id as the vocabulary has it: ``##ing``, ``Ġthe``, ``▁the``."""
@@ -270,7 +270,7 @@ class HasSpelling(Protocol):
 
 @runtime_checkable
 class HasPreTokens(Protocol):
-    """Optional: a tokenizer that can say which of its tokens lie in one pre-token."""
+    """Optional: a tokenizer that returns the pre-token of each token."""
 
     def encode_batch_in_pre_tokens(
         self, texts: Sequence[str]
@@ -295,7 +295,7 @@ class HasThreads(Protocol):
     """Optional: a library whose batch call can use several threads."""
 
     def encode_batch_on(self, texts: Sequence[str], threads: int) -> Sequence[Ids]:
-        """Return what `encode_batch` does, by so many threads."""
+        """Return what `encode_batch` does, on the given number of threads."""
 
 
 Direction = Literal["higher", "lower", "none"]
@@ -315,18 +315,18 @@ class MetricSpec:
     lane: Lane = "exact"
     additive: bool = False
     formula: str = ""
-    """In the terms of the definition, where it says more than the sentence does."""
+    """The formula, in the terms of the definition, if it adds to the sentence."""
     source: str = ""
-    """Who defined it, or that tokbench did."""
+    """Source of the definition; "tokbench" if it was defined here."""
     not_meant: str = ""
-    """What a reader must not take it for."""
+    """What the value does not mean."""
     trap: str = ""
-    """How other tools came to a wrong value."""
+    """The mistake that leads to a wrong value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One value of one metric, or the reason why there is none.
+    """One value of one metric, or the reason why it is missing.
 
     `language`, `corpus` and `tokenizer` are config keys, None where the value is about all.
     `n` counts documents unless `params` names another unit. A row without a value, or with a
@@ -351,7 +351,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something a reader should see that is not a number: a witness, a refusal, a warning.
+    """A result that is not a number: a witness, a refusal, a warning.
 
     `suite` is written by the runner, as in a `Measurement`.
     """

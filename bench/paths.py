@@ -1,4 +1,4 @@
-"""Paths as users write them: from the config's folder, with ~, and perhaps none that can be."""
+"""Paths as users write them: relative to the config's folder, with ~, possibly invalid."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tokbench.bench.errors import InputError
 
 
 def user_path(folder: Path, written: str) -> Path:
-    """Return a path as one that can be opened; relative ones start from `folder`.
+    """Return a path that can be opened; relative ones start from `folder`.
 
-    Raises `InputError` for what can be no path, such as the home of a user who does not exist.
+    Raises `InputError` for an invalid path, such as the home of a user who does not exist.
     """
     with looking_at(written):
         return folder / Path(written).expanduser()
@@ -52,7 +52,7 @@ def same_look(path: Path) -> Path | None:
 
 @contextmanager
 def looking_at(written: str) -> Iterator[None]:
-    """Turn what the system says of a path in the block into an `InputError` that names it.
+    """Turn the system's errors about a path in the block into an `InputError` that names it.
 
     `written` is the path as the user wrote it.
     """
@@ -61,7 +61,7 @@ def looking_at(written: str) -> Iterator[None]:
     except OSError as exc:  # no permission on the way to it, a name that is too long, a loop
         raise InputError(f"{written!r} cannot be read: {exc.strerror or exc}") from exc
     except RuntimeError as exc:  # what pathlib says of ~nobody and of a loop, with whole paths
-        why = "its links lead round in a circle" if "loop" in str(exc) else "there is no such home"
-        raise InputError(f"{written!r} cannot be a path: {why}") from exc
+        why = "its symbolic links form a loop" if "loop" in str(exc) else "no such home folder"
+        raise InputError(f"{written!r} is not a valid path: {why}") from exc
     except ValueError as exc:  # U+0000
-        raise InputError(f"{written!r} cannot be a path: {exc}") from exc
+        raise InputError(f"{written!r} is not a valid path: {exc}") from exc

@@ -1,8 +1,8 @@
 """Plug-ins: found by entry points, described by their options, imported on use.
 
 A plug-in is one pydantic model. Its fields are its options (they appear in the schema, in
-`list` and in error messages); its one method does the work and imports what is heavy. What
-tokbench ships and what a third party adds are found in the same way:
+`list` and in error messages); its one method does the work and imports what is heavy. Built-in
+plug-ins and those of other packages are found in the same way:
 
     [project.entry-points."tokbench.tokenizers"]
     my_tokenizer = "my_package.tokbench:MyTokenizer"
@@ -32,18 +32,18 @@ class Plugin(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: ClassVar[str]
-    """The entry point group that such plug-ins are found in."""
+    """Entry point group of the plug-ins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadContext:
-    """What a tokenizer may need to know beside its own options."""
+    """What loading a tokenizer may require beside its own options."""
 
     folder: Path
     """Folder that relative paths in the config start from."""
 
     def resolve(self, path: str) -> Path:
-        """Return a path of the config as one that can be opened; `InputError` where none can be."""
+        """Return a path of the config that can be opened; raise `InputError` for an invalid one."""
         with looking_at(path):
             return user_path(self.folder, path).resolve()
 
@@ -54,11 +54,11 @@ class TokenizerPlugin(Plugin):
     group = "tokbench.tokenizers"
 
     def repository(self, context: LoadContext) -> str | None:
-        """Return the Hub repository that an option `revision` pins, None where there is none."""
+        """Return the Hub repository that the option `revision` pins; None if there is none."""
         return None
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any] | None:
-        """Return what `tokbench.bench.timing.standalone_worker` needs to load it where there is no tokbench.
+        """Return what `timing.standalone_worker` needs to load it without tokbench.
 
         Files that it reads may be written into `folder`. None where tokbench itself is needed,
         as for tokenizers that are part of it.
@@ -66,20 +66,20 @@ class TokenizerPlugin(Plugin):
         return None
 
     def misfit(self, option: str, head: bytes) -> str | None:
-        """Say why the file that an option names cannot be loaded, from its first bytes, unpacked.
+        """Return why the file of an option cannot be loaded, judging by its first unpacked bytes.
 
-        The text goes on after the file's name; None where the first bytes do not tell.
+        The text follows the file's name; None if the first bytes are not conclusive.
         """
         return None
 
     def load(self, context: LoadContext) -> Tokenizer:
-        """Build the tokenizer; raise `TokenizerError` with what to do when it cannot be."""
+        """Build the tokenizer; raise `TokenizerError` with a remedy if it cannot be built."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedModel:
-    """What a trainer leaves behind in its folder."""
+    """The model that a trainer wrote into its folder."""
 
     tokenizer: Mapping[str, Any]
     """A config entry that loads it: `type` and options, paths relative to the folder."""
@@ -122,7 +122,7 @@ class TrainerPlugin(Plugin):
 
 @dataclass(frozen=True, kw_only=True)
 class MergeEvent:
-    """One merge as it happens: its rank from 0, both parts, the token, how often they met.
+    """One merge of a training: its rank from 0, both parts, the token, the count of the pair.
 
     Parts and token are bytes, in the spelling of the algorithm (``##`` or ``▁`` as UTF-8).
     """
@@ -138,7 +138,7 @@ Trace = Callable[[MergeEvent], None]
 
 
 class MergeTrainer(TrainerPlugin):
-    """A trainer that joins pairs one after the other, and tells each as it happens."""
+    """A trainer that merges pairs one after the other, and reports each merge."""
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
@@ -148,7 +148,7 @@ class MergeTrainer(TrainerPlugin):
 
 
 class NestedTrainer(MergeTrainer):
-    """A trainer whose smaller vocabularies are the beginnings of its larger ones.
+    """A trainer whose smaller vocabularies are prefixes of its larger ones.
 
     One training then serves a whole curve of sizes.
     """
@@ -160,12 +160,12 @@ class NestedTrainer(MergeTrainer):
     ) -> Mapping[int, TrainedModel]:
         """Train once for the largest size and write a model of each into its folder.
 
-        Files and facts are those that `train` gives with that size.
+        Files and facts are those that `train` would produce for that size.
         """
         raise NotImplementedError
 
     def least(self) -> int:
-        """Return the size without any merge."""
+        """Return the vocabulary size without any merge."""
         raise NotImplementedError
 
     def beginning(self, folder: Path, vocab_size: int) -> Tokenizer:
@@ -174,32 +174,32 @@ class NestedTrainer(MergeTrainer):
 
 
 class FinderPlugin(Plugin):
-    """Knows tokenizers by what a user writes in place of a config entry: a name, a path, an id."""
+    """Resolves what a user writes in place of a config entry: a name, a path, an id."""
 
     group = "tokbench.finders"
 
     order: ClassVar[int] = 100
-    """Of two finders that both know a name, the one with the lower number is asked first."""
+    """Of two finders that both know a name, the one with the lower number wins."""
 
     def names(self) -> tuple[str, ...]:
-        """Return the names it knows; none where they cannot be listed, as of files."""
+        """Return all known names; empty if they cannot be listed, as for files."""
         return ()
 
     def hints(self, name: str) -> str | None:
-        """Return what the user of an unknown name may have meant, in words."""
+        """Return suggestions for an unknown name, in words."""
         return None
 
     def has(self, name: str, folder: Path) -> str | None:
-        """Say in words what the name is, None where this finder does not know it.
+        """Return a description of the name; None if this finder does not know it.
 
-        Relative paths start from `folder`. The network is not asked.
+        Relative paths start from `folder`. The network is not used.
         """
         raise NotImplementedError
 
     def entry(self, name: str, folder: Path) -> Mapping[str, Any]:
-        """Return the config entry (`type` and options) of a name that it has.
+        """Return the config entry (`type` and options) of a known name.
 
-        Raises `TokenizerError` where there is something of that name that is no tokenizer.
+        Raises `TokenizerError` if the name exists and is not a tokenizer.
         """
         raise NotImplementedError
 
@@ -207,7 +207,7 @@ class FinderPlugin(Plugin):
 class SuitePlugin(Plugin):
     """Options of one suite of metrics: a `CountsSuite`, a `TokenizerSuite` or a `ClockSuite`.
 
-    A suite is of exactly one kind, so its name says what it needs and what it may cost.
+    A suite is of exactly one kind, so its class says what it needs and what it may cost.
     """
 
     group = "tokbench.suites"
@@ -236,12 +236,12 @@ def _entries(group: str) -> EntryPoints:
 
 @cache
 def _scan(group: str, path: tuple[str, ...]) -> EntryPoints:
-    """Read the metadata of every package on the path once: a config asks many times."""
+    """Read the metadata of every package on the path once: a config needs it many times."""
     return entry_points(group=group)
 
 
 def sound(kind: type[P], told: Callable[[str], None]) -> dict[str, type[P]]:
-    """Import all plug-ins of a kind; those that cannot be are told and left out."""
+    """Import all plug-ins of a kind; those that cannot be imported are reported and left out."""
     found = {}
     for name in names(kind):
         try:
@@ -275,12 +275,12 @@ def find(kind: type[P], name: str) -> type[P]:
 
 
 def without_options(kind: type[P], name: str) -> P:
-    """Import a plug-in and make it with its defaults; `UsageError` where it requires options."""
+    """Create a plug-in with its defaults; raise `UsageError` if it requires options."""
     model = find(kind, name)
     if required := [key for key, field in model.model_fields.items() if field.is_required()]:
         raise UsageError(
-            f"{name} requires options: {', '.join(required)}; write them into a YAML file and name "
-            "it with --options FILE, or give them in the config"
+            f"{name} requires options: {', '.join(required)}; write them to a YAML file and pass "
+            "--options FILE, or set them in the config"
         )
     return model()
 
@@ -289,12 +289,12 @@ _OLD_NAMES = ("bench", "suites", "tokenizers_impl", "reports")
 
 
 def _remedy(exc: BaseException) -> str:
-    """Say what to do about a plug-in that cannot be imported."""
+    """Return the remedy for a plug-in that cannot be imported."""
     missing = (getattr(exc, "name", None) or "").partition(".")[0]
     if isinstance(exc, ModuleNotFoundError) and missing in _OLD_NAMES:
         return (
             f"since tokbench 0.2 the package {missing} is tokbench.{missing}: write "
-            "`from tokbench.plugins import ...`, which has everything a plug-in needs"
+            "`from tokbench.plugins import ...`, which exports everything that a plug-in needs"
         )
     return "fix or uninstall the package that provides it"
 
@@ -308,5 +308,5 @@ def _only_entry(group: str, name: str) -> EntryPoint:
             f"two plug-ins of {group} are called {name!r}: {', '.join(sorted(found))}; "
             "uninstall one of the packages that provide them"
         )
-    known = ", ".join(names(group)) or "none: is tokbench installed (pip install -e .)?"
-    raise PluginError(f"no plug-in of {group} is called {name!r}; there are: {known}")
+    known = ", ".join(names(group)) or "none; install tokbench (pip install -e .)"
+    raise PluginError(f"unknown plug-in {name!r} of {group}; use one of: {known}")

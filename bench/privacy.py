@@ -1,4 +1,4 @@
-"""What must not be shown or stored: passwords, tokens, the user's home, absolute paths.
+"""Removes what must not be shown or stored: passwords, tokens, the user's home, absolute paths.
 
 `without_secrets` is for all that is printed, `foreign` for what other libraries and the system
 say, and `stored` for values of a config that a run folder keeps.
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 _LOGIN = re.compile(r"(?<=://)[^\s/?#'\"<>]*@")
-"""User and password of a URL; a password may hold an @ that nobody encoded."""
+"""User and password of a URL; a password may contain an unencoded @."""
 _QUERY = re.compile(
     r"((?:[?&]|\b)[\w-]*(?:token|secret|signature|password|passwd|api[_-]?key|credential)=)[^&\s'\"]+",
     re.IGNORECASE,
@@ -65,7 +65,7 @@ def without_home(text: str) -> str:
 
 
 def foreign(text: str) -> str:
-    """Return what a library or the system said, without secrets and absolute paths.
+    """Return a message of a library or the system, without secrets and absolute paths.
 
     A path in the working folder becomes a relative one, one in a folder that a variable names
     starts with the variable, and of another the last part is left.

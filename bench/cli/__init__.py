@@ -38,7 +38,7 @@ GROUPS = {
     },
     "Look": {
         "report": ListedCommand(
-            "report:report", "Write a run's report again, or the history of several."
+            "report:report", "Write a run's report again, or the history of several runs."
         ),
         "inspect": ListedCommand(
             "text:inspect", "Show how tokenizers split TEXT: tokens, ids, bytes."

@@ -1,9 +1,9 @@
-"""`tokbench train --match`: the smallest vocabulary that comes near a reference tokenizer.
+"""`tokbench train --match`: the smallest vocabulary that compresses nearly as well as a reference.
 
-Near means: at least so large a share of the reference's bytes per token, on the same text. Where
-merges nest, every size is the beginning of one training, and a further merge never makes a text
-longer (applying all merges in order gives the same tokens as always joining the lowest rank, and
-each merge can only join). So the smallest size is found by halving, exactly.
+Close enough means at least a given share of the reference's bytes per token, on the same text.
+Where merges nest, every size is the beginning of one training, and a further merge never makes a
+text longer (applying all merges in order gives the same tokens as always joining the lowest rank,
+and each merge can only join). So bisection finds the smallest size exactly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tokbench.bench.workers.sources import library_failures
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """What a search found: sizes are those asked for, in entries; ratios are bytes per token."""
+    """Result of a search: sizes are requested numbers of entries; ratios are bytes per token."""
 
     key: str
     reference: str
@@ -35,20 +35,20 @@ class Match:
     within: float
     reference_ratio: float
     vocab_size: int | None
-    """The smallest that is near enough; None when no size up to the limit is."""
+    """The smallest size that is close enough; None if no size up to the limit is."""
     ratio: float
-    """Of that size, or else of the largest there is."""
+    """Ratio at that size, or else at the largest available one."""
     below: float | None
-    """Of the next smaller size, None where there is none."""
+    """Ratio at the next smaller size; None if there is none."""
     limit: int
-    """The largest size that was looked at: `vocab_size` of the block, or where training ended."""
+    """The largest size examined: `vocab_size` of the block, or where training ended."""
     exhausted: bool
-    """Whether training ended there because no pair was frequent enough."""
+    """Whether training ended at the limit because no pair was frequent enough."""
     trained_on_it: bool
 
     @property
     def wanted(self) -> float:
-        """Bytes per token from which a vocabulary is near enough."""
+        """Bytes per token that a vocabulary must reach to be close enough."""
         return (1 - self.within) * self.reference_ratio
 
     def to_json(self) -> dict[str, Any]:
@@ -67,19 +67,19 @@ def share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise UsageError(f"--within {text}: write a share such as 10% or 0.1, below 100%")
+        raise UsageError(f"--within {text}: is not a share below 100%; write 10% or 0.1")
     return value
 
 
 def largest(entries: Mapping[str, TrainEntry]) -> tuple[str, TrainEntry]:
-    """Return the one block to search in; of a sweep the largest size, whose beginnings the others are.
+    """Return the one block to search in; of a sweep, that of the largest size.
 
     Raises `UsageError` where there are several.
     """
     groups = trained_models.shared(entries)
     if len(groups) > 1:
         raise UsageError(
-            f"--match searches one `train:` block, and there are {len(groups)}: choose with "
+            f"--match searches one `train:` block, but there are {len(groups)}; choose one with "
             f"--tokenizer, such as {next(iter(groups[0]))}"
         )
     [group] = groups
@@ -113,8 +113,8 @@ def match(
     trainer = trained_models.trainer_of(block)
     if not isinstance(trainer, NestedTrainer):
         raise UsageError(
-            f"--match: {key} is trained by {block.trainer}, whose smaller vocabularies are not the "
-            "beginnings of its larger ones; use byte_bpe, or sweep the sizes and read the report"
+            f"--match: {key} is trained by {block.trainer}, whose smaller vocabularies are not "
+            "prefixes of its larger ones; use byte_bpe, or sweep the sizes and read the report"
         )
     if reference not in config.tokenizers:
         known = suggest(reference, config.tokenizers)
@@ -168,7 +168,7 @@ class _Search:
         return self._known[size]
 
     def smallest(self, wanted: float, low: int, high: int) -> int | None:
-        """Return the smallest size from low to high with that ratio, None where there is none."""
+        """Return the smallest size from low to high with that ratio; None if there is none."""
         if self.ratio(high) < wanted:
             return None
         while low < high:
@@ -183,7 +183,8 @@ class _Search:
 def bytes_per_token(tokenizer: Tokenizer, key: str, slices: Sequence[Slice]) -> float:
     """Return UTF-8 bytes per token over the whole text of some slices.
 
-    Raises `TokenizerError` where the library fails on it, `UsageError` where there is no token.
+    Raises `TokenizerError` if the library fails on the text, `UsageError` if the text has no
+    tokens.
     """
     n_bytes = n_tokens = 0
     for part in slices:
@@ -192,7 +193,7 @@ def bytes_per_token(tokenizer: Tokenizer, key: str, slices: Sequence[Slice]) -> 
                 n_tokens += sum(map(len, tokenizer.encode_batch(batch.texts)))
             n_bytes += sum(len(text.encode()) for text in batch.texts)
     if not n_tokens:
-        raise UsageError(f"{key} makes no token of the text; give --on a corpus that has some")
+        raise UsageError(f"{key} produces no tokens for this text; name another corpus with --on")
     return n_bytes / n_tokens
 
 
@@ -207,11 +208,11 @@ def _slices(config: Config, block: TrainEntry, corpus: str | None) -> list[Slice
 
 
 def render(found: Match) -> str:
-    """Return what was found in a few lines."""
+    """Return the result in a few lines."""
     near = f"{1 - found.within:.4g} × {found.reference_ratio:.4f} = {found.wanted:.4f}"
     lines = [
-        f"{found.reference} on {found.corpus}: {found.reference_ratio:.4f} bytes per token; "
-        f"near is {near} or more",
+        f"{found.reference} on {found.corpus}: {found.reference_ratio:.4f} bytes per token; close "
+        f"enough is {near} or more",
     ]
     if found.vocab_size is None:
         what = "train on more text" if found.exhausted else "raise its vocab_size (--set)"
@@ -228,6 +229,7 @@ def render(found: Match) -> str:
         )
     if found.trained_on_it:
         lines.append(
-            "This is the text it was trained on, which flatters it; --on names another corpus."
+            "This is the training text, so the result is biased in its favour; evaluate on another "
+            "corpus with --on."
         )
     return "\n".join(lines)

@@ -1,6 +1,6 @@
-"""One text tried with each tokenizer of a config, in a worker that may be lost.
+"""One text encoded with each tokenizer of a config, in a worker process that may crash.
 
-All tokenizers share one worker, one after the other: only one that costs it makes a new one start.
+All tokenizers share one worker, one after the other: a new one starts only after a crash.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TextTask(Job[Seen]):
             return self.look(self.key, tokenizer)
 
     def doing(self, died: Died) -> str:
-        """Return what it was doing, as the end of a sentence."""
+        """Return what the worker was doing, as the end of a sentence."""
         return "while loading" if died.step == ("load",) else "at this text"
 
 
@@ -65,14 +65,14 @@ def try_each(
     seen: Callable[[str, Tokenizer], Seen],
     executor: Executor,
 ) -> tuple[list[Seen], list[str]]:
-    """Return what each wanted tokenizer of a config (all by default) shows, and what went wrong.
+    """Return the result of each requested tokenizer of a config (by default all), and the errors.
 
     Raises `UsageError` when the config has no tokenizer of a wanted name.
     """
     unknown = [name for name in wanted if name not in config.tokenizers]
     if unknown:
         hint = suggest(unknown[0], config.tokenizers)
-        raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has none of that name{hint}")
+        raise UsageError(f"--tokenizer {unknown[0]}: {config.path} has no such tokenizer{hint}")
     limits = config.run.limits
     futures: dict[str, Future[Answer[Seen]]] = {
         key: executor.submit(perform, TextTask(key=key, config=config, look=seen, limits=limits))
@@ -109,11 +109,11 @@ def load_tokenizer(config: Config, key: str) -> Tokenizer:
 def chosen(
     names: Sequence[str], config: Config | None, ready: Callable[[], Config]
 ) -> tuple[Config, list[str]]:
-    """Return a config whose tokenizers are those named, in their order, and notes on choices.
+    """Return a config with the named tokenizers, in their order, and notes on ambiguous names.
 
     A name is a key of `config` where one was given, then what the resolver knows, then a key of
     the `ready` config, which is only read for that. Without names the config's own stay. Raises
-    `UsageError` for a name that nobody knows.
+    `UsageError` for an unknown name.
     """
     if not names:
         return config or ready(), []

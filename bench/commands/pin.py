@@ -1,4 +1,4 @@
-"""Pinning: which Hub revisions a config leaves open, and writing down what they are today.
+"""Pinning: find the Hub revisions that a config leaves open, and write their current commits.
 
 A branch or tag of a repository may be moved; a commit may not. Only the file's `revision` keys
 are touched: comments, order and quotes stay.
@@ -34,11 +34,11 @@ class Repository:
     revision: str | None
 
     def __str__(self) -> str:
-        """Say what is open where its revision is, and what closes it."""
+        """Say which revision is open, and how to pin it."""
         at = f"revision {self.revision!r}" if self.revision else "no revision"
         return (
-            f"{'.'.join(self.place)}: {self.name} with {at} may change under this config; "
-            "`tokbench pin` writes the commit"
+            f"{'.'.join(self.place)}: {self.name} with {at} is not pinned, so the input may "
+            "change; pin the commit with `tokbench pin`"
         )
 
 
@@ -48,7 +48,7 @@ def repositories(config: Config) -> list[Repository]:
 
 
 def unpinned(config: Config) -> list[Repository]:
-    """Return those whose revision is no commit."""
+    """Return the repositories whose revision is not a commit."""
     return [one for one in repositories(config) if not _COMMIT.fullmatch(one.revision or "")]
 
 
@@ -86,7 +86,7 @@ def _tokenizers(config: Config) -> Iterator[Repository]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pinned:
-    """What became of a config: commits that were written, and what could not be resolved."""
+    """Result of pinning a config: commits written, and revisions that could not be resolved."""
 
     commits: dict[str, str]
     problems: tuple[str, ...]
@@ -95,8 +95,8 @@ class Pinned:
 def pin(config: Config, path: Path) -> Pinned:
     """Write the commit of every open revision into the config file.
 
-    What the Hub refuses is left as it is and told. Raises `ResultsError` when the file cannot be
-    written.
+    A revision that the Hub refuses is left as it is and reported. Raises `ResultsError` when the
+    file cannot be written.
     """
     commits: dict[str, str] = {}
     problems = []
@@ -112,14 +112,14 @@ def pin(config: Config, path: Path) -> Pinned:
 
 
 def commit_of(one: Repository) -> str:
-    """Ask the Hub which commit a revision is; raise `InputError` in words when it will not say."""
+    """Return the commit of a revision; raise `InputError` with the reason if refused."""
     return str(ask_hub(one).sha)
 
 
 def ask_hub(one: Repository) -> Any:
-    """Return what the Hub tells of a repository.
+    """Return the Hub's information on a repository.
 
-    Raises `HubUnreachable` when it does not answer, `InputError` in words when it will not tell.
+    Raises `HubUnreachable` if it does not answer, `InputError` with the reason if it refuses.
     """
     import huggingface_hub
 
@@ -172,7 +172,7 @@ def _put(document: Any, place: str, commit: str) -> None:
     try:
         node = document[section][name]
     except (KeyError, TypeError) as exc:
-        raise ConfigError(f"{place}: is not written in this file, so it cannot be pinned") from exc
+        raise ConfigError(f"{place}: cannot be pinned: the key is not in this file") from exc
     value = DoubleQuotedScalarString(commit) if commit.isdigit() else commit
     if "revision" in node:
         node["revision"] = value

@@ -1,4 +1,4 @@
-"""`tokbench train`: train the `train:` blocks of a config, tell what came out, hand the files out."""
+"""`tokbench train`: train the `train:` blocks of a config, report the results, write the files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tokbench.bench.run.trained_models import SliceTexts, Trained
 Say = Callable[[str], None]
 
 EVERY = 256
-"""Merges and documents between two looks at the progress bar."""
+"""Merges and documents between two updates of the progress bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOutcome:
-    """One tokenizer that was trained, or found in the cache."""
+    """One tokenizer, trained or found in the cache."""
 
     key: str
     trained: Trained
     from_cache: bool
     folder: Path | None = None
-    """Where its files were written to."""
+    """Folder that its files were written to."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -46,31 +46,29 @@ class TrainingOutcome:
 
 @dataclass
 class Doing:
-    """What is being done, for the message when it is interrupted."""
+    """The current step, for the message of an interrupt."""
 
     what: str = "nothing had begun"
     finished: list[str] = field(default_factory=list)
 
     def interrupted(self) -> str:
-        """Return what to tell.
+        """Return the message of an interrupt.
 
         >>> Doing(what="mine was being trained", finished=["other"]).interrupted()
-        'interrupted while mine was being trained: nothing of it was written; finished: other'
+        'interrupted while mine was being trained; no file of it was written; finished: other'
         """
         done = ", ".join(self.finished) or "none"
-        return f"interrupted while {self.what}: nothing of it was written; finished: {done}"
+        return f"interrupted while {self.what}; no file of it was written; finished: {done}"
 
 
 def chosen(config: Config, wanted: Sequence[str]) -> dict[str, TrainEntry]:
     """Return the `train:` blocks of some keys, or of all; the key of a sweep stands for its sizes.
 
-    Raises `UsageError` for a key that is not there or has no `train:` block.
+    Raises `UsageError` for an unknown key or one without a `train:` block.
     """
     blocks = {k: e for k, e in config.tokenizers.items() if isinstance(e, TrainEntry)}
     if not blocks:
-        raise UsageError(
-            f"{config.path}: no tokenizer has a `train:` block; there is none to train"
-        )
+        raise UsageError(f"{config.path}: no tokenizer has a `train:` block")
     found: dict[str, TrainEntry] = {}
     for name in wanted or blocks:
         mine = {k: e for k, e in blocks.items() if name in (k, config.origins.get(k))}
@@ -83,21 +81,21 @@ def chosen(config: Config, wanted: Sequence[str]) -> dict[str, TrainEntry]:
 
 
 def training_text(config: Config, entry: TrainEntry) -> list[Slice]:
-    """Return the slices that a `train:` block names."""
+    """Return the slices of a `train:` block's text."""
     corpus = config.run.corpora[entry.corpus]
     languages = entry.languages or tuple(corpus.options())
     return [materialise(entry.corpus, corpus, name, config.folder) for name in languages]
 
 
 def check_traced(entries: Mapping[str, TrainEntry]) -> None:
-    """Raise `UsageError` where a trainer has no merges to tell."""
+    """Raise `UsageError` if a trainer cannot report merges."""
     for key, entry in entries.items():
         if not isinstance(trained_models.trainer_of(entry), MergeTrainer):
             kinds = plugins.sound(TrainerPlugin, lambda _: None).items()
             telling = ", ".join(name for name, kind in kinds if issubclass(kind, MergeTrainer))
             raise UsageError(
-                f"--trace: {key} is trained by {entry.trainer}, which does not tell its merges; "
-                f"these do: {telling}; choose one of them with --tokenizer"
+                f"--trace: {key} is trained by {entry.trainer}, which cannot report merges; these "
+                f"trainers can: {telling}; choose a tokenizer of theirs with --tokenizer"
             )
 
 
@@ -162,7 +160,7 @@ def _train(
 
 @dataclass(frozen=True)
 class _WatchedTexts:
-    """Texts whose passing by is shown; may be iterated again."""
+    """Texts that advance a progress bar as they are read; may be iterated again."""
 
     texts: SliceTexts
     total: int
@@ -203,11 +201,11 @@ def _check_target(output: Path | None, key: str) -> None:
     if folder is None or not folder.exists() or (folder / "trained.json").is_file():
         return
     if not folder.is_dir() or any(folder.iterdir()):
-        raise UsageError(f"{folder} is there and is no trained model; choose another --output")
+        raise UsageError(f"{folder} exists and is not a trained model; choose another --output")
 
 
 def _deliver(trained: Trained, target: Path) -> Path:
-    """Copy a model to where it is wanted: all of it or nothing."""
+    """Copy a model to its output folder: all of it or nothing."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -222,13 +220,13 @@ def _deliver(trained: Trained, target: Path) -> Path:
 
 
 def render(outcome: TrainingOutcome) -> str:
-    """Return what training reported, one thing a line."""
+    """Return what training reported, one fact per line."""
     facts = outcome.trained.facts
     how = "from the cache" if outcome.from_cache else "trained now"
     model = facts["tokenizer"].get("file", "trained.json")
     lines = [
         f"{outcome.key}: {facts['trainer']} on {facts['corpus']}, {how}",
-        f"  vocabulary     {facts['vocab_size_requested']:,} asked for, "
+        f"  vocabulary     {facts['vocab_size_requested']:,} requested, "
         f"{facts['vocab_size_reached']:,} reached",
         f"  text           {facts['documents']:,} documents, {facts['bytes']:,} bytes, "
         f"{facts['lines_skipped']:,} lines skipped",
@@ -242,7 +240,7 @@ def render(outcome: TrainingOutcome) -> str:
 
 
 def _deterministic(value: bool) -> str:
-    return "yes" if value else "no: training again may give another model"
+    return "yes" if value else "no: training again may produce another model"
 
 
 def run(
@@ -254,7 +252,7 @@ def run(
     say: Say | None = None,
     entries: Mapping[str, TrainEntry] | None = None,
 ) -> Iterator[TrainingOutcome]:
-    """Train what is wanted, or these entries; raise `Interrupted` at Ctrl-C or SIGTERM."""
+    """Train the requested tokenizers; raise `Interrupted` on Ctrl-C or SIGTERM."""
     entries = chosen(config, wanted) if entries is None else entries
     if say is not None:
         check_traced(entries)
@@ -266,7 +264,7 @@ def run(
 
 @contextmanager
 def telling(doing: Doing) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM in the block into an error that says what was lost."""
+    """Turn Ctrl-C and SIGTERM in the block into an error that names the interrupted step."""
     try:
         yield
     except KeyboardInterrupt as exc:

@@ -1,6 +1,6 @@
-"""What can be known of a config's inputs before a run: what was made by a script, what the Hub refuses.
+"""Checks of a config's inputs before a run: loading scripts, access to the Hub.
 
-The Hub is asked once for each repository and nothing is downloaded; offline it is not asked.
+The Hub gets one request per repository and nothing is downloaded; offline it gets none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEW_DOCUMENTS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that a run of the config would meet."""
+    """A problem that a run of the config would meet."""
 
     kind: Literal["script", "refused", "unknown"]
     """Made by a loading script; refused by the Hub; or the Hub does not answer."""
@@ -32,7 +32,7 @@ class Problem:
 
 
 def problems(config: Config) -> Iterator[Problem]:
-    """Yield what is wrong with the inputs of a config, as far as can be told without reading them."""
+    """Yield the problems of a config's inputs that can be found without reading them."""
     yield from _local_scripts(config)
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() not in ("", "0", "false", "no", "off"):
         return
@@ -51,21 +51,21 @@ def problems(config: Config) -> Iterator[Problem]:
 
 
 def remarks(config: Config) -> Iterator[str]:
-    """Yield which values a run of the config will give without an interval, or not at all."""
+    """Yield the values that a run of the config will compute without an interval, or not at all."""
     for name, entry in config.run.corpora.items():
         rows = entry.limit.rows if entry.limit is not None else None
         if rows is not None and rows < FEW_DOCUMENTS:
             yield (
-                f"corpora.{name}.limit.rows: {rows} documents are few: intervals of fewer than "
-                f"{FEW_DOCUMENTS} are corrected for bias and wide; of one there is none"
+                f"corpora.{name}.limit.rows: {rows} documents are few: below {FEW_DOCUMENTS} "
+                "documents intervals are wide and corrected for bias; one document has no interval"
             )
     for name, suite in config.suites.items():
         processes, rounds = getattr(suite, "processes", None), getattr(suite, "rounds", None)
         few_processes = isinstance(processes, int) and processes < LEAST_PROCESSES
         if few_processes and isinstance(rounds, int) and rounds < LEAST_ROUNDS:
             yield (
-                f"suites.{name}.rounds: {rounds} rounds in {processes} processes give no interval; "
-                f"set rounds to {LEAST_ROUNDS} or processes to {LEAST_PROCESSES}"
+                f"suites.{name}.rounds: {rounds} rounds in {processes} processes are too few for "
+                f"an interval; set rounds to {LEAST_ROUNDS} or processes to {LEAST_PROCESSES}"
             )
 
 
@@ -83,5 +83,5 @@ def _local_scripts(config: Config) -> Iterator[Problem]:
 
 
 def _made_by_script(place: str, name: str) -> Problem:
-    text = f"{place}: data set {name!r} is made by a loading script; {NO_SCRIPTS}"
+    text = f"{place}: data set {name!r} requires a loading script; {NO_SCRIPTS}"
     return Problem(kind="script", text=text)

@@ -1,4 +1,4 @@
-"""Which tokenizer handles one text best, and why: counts, survival, price, pieces."""
+"""Which tokenizer handles one text best, and why: counts, round trip, price, pieces."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from tokbench.bench.workers.executors import Executor, Inline
 
 @dataclass(frozen=True, kw_only=True)
 class Handling:
-    """How one tokenizer handles one text."""
+    """One text under one tokenizer."""
 
     tokenizer: str
     tokens: int
     bytes_per_token: float | None
     characters_per_token: float | None
     fertility: float | None
-    """Tokens per word; None where words are undefined or token boundaries unknown."""
+    """Tokens per word; None if words are undefined or token boundaries unknown."""
     round_trip: str
     lost_byte_share: float
     premium: float | None
-    """Against the translation, None where none was given or where text is lost."""
+    """Relative to the translation; None without a translation or if text is lost."""
     costs: Mapping[str, Mapping[str, float | None]]
-    """By name of the cost model's models that use this tokenizer."""
+    """By name, the models of the cost model that use this tokenizer."""
     pieces: tuple[Piece, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Handling:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """One text under all tokenizers, and what follows from it."""
+    """One text under all tokenizers, and the conclusions."""
 
     n_bytes: int
     n_characters: int
@@ -90,7 +90,7 @@ class Analysis:
 
 
 def text_or_file(text: str) -> tuple[str, str | None]:
-    """Return the text, or what is in the file that it names, and then that file's name."""
+    """Return the text, or the content of the file that it names, and that file's name."""
     path = Path(text)
     try:
         is_file = path.is_file()
@@ -110,12 +110,12 @@ def analyse(
 ) -> Analysis:
     """Count a text, and its translation into the pivot if given, with the config's tokenizers.
 
-    Tokenizers that fail are left out and named in `problems`; raises `UsageError` where there is
-    no text, or a name that the config does not have. `executor` says where the tokenizers are
-    asked: in this process when there is none.
+    Tokenizers that fail are left out and named in `problems`. Raises `UsageError` for an empty text
+    or a name that is not in the config. `executor` runs the tokenizers; None runs them in this
+    process.
     """
     if not text or translation == "":
-        raise UsageError("the text is empty; there is nothing to count")
+        raise UsageError("the text is empty")
     for name, model in (costs.models if costs else {}).items():
         if model.tokenizer not in config.tokenizers:
             raise UsageError(f"cost model {name}: {config.path} has no {model.tokenizer!r}")
@@ -188,7 +188,7 @@ def _costs(key: str, tokens: int, costs: CostModel | None) -> dict[str, dict[str
 def judge(
     handlings: Sequence[Handling], lost_limit: float
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tokenizers that handle the text best, and the sentences that say why.
+    """Return the tokenizers that handle the text best, and sentences with the reasons.
 
     Best is the fewest tokens among those that lose nothing; if all lose something, among those
     below the limit. A tokenizer above the limit is never best, however few its tokens.
@@ -197,7 +197,7 @@ def judge(
     whole = [h for h in seen if h.round_trip != "lossy"]
     able = whole or [h for h in seen if h.lost_byte_share <= lost_limit]
     if not able:
-        return (), ("No tokenizer keeps the text: there is none to recommend.",)
+        return (), ("Every tokenizer loses text: none is recommended.",)
     fewest = min(h.tokens for h in able)
     best = tuple(h.tokenizer for h in able if h.tokens == fewest)
     reasons = [_why_best(best, able, fewest, whole=bool(whole))]
@@ -208,15 +208,15 @@ def judge(
 
 def _why_left_out(handling: Handling, fewest: int) -> str:
     if not handling.tokens:
-        return f"{handling.tokenizer} is left out: it makes no token of this text."
+        return f"{handling.tokenizer} is excluded: it produces no tokens for this text."
     few = plural(handling.tokens, "token")
-    though = f", though it needs only {few}" if handling.tokens < fewest else ""
+    though = f", although it needs only {few}" if handling.tokens < fewest else ""
     lost = percent(handling.lost_byte_share)
-    return f"{handling.tokenizer} is left out: {lost} of the bytes do not come back{though}."
+    return f"{handling.tokenizer} is excluded: {lost} of the bytes are lost{though}."
 
 
 def _why_best(best: tuple[str, ...], able: Sequence[Handling], fewest: int, *, whole: bool) -> str:
-    keeps = "and the text comes back" if whole else "though some of the text is lost"
+    keeps = "and the text survives the round trip" if whole else "although some of the text is lost"
     sentence = f"{listed(best)}: {plural(fewest, 'token')}, the fewest, {keeps}"
     others = sorted((h for h in able if h.tokens > fewest), key=lambda h: h.tokens)
     if not others:
@@ -277,8 +277,8 @@ def _number(value: float | None, digits: int = 2) -> str:
 def prompt(analysis: Analysis, text: str) -> str:
     """Return a prompt that lets a language model explain the analysis without inventing numbers.
 
-    The text and the pieces are data: they stand in JSON, so that nothing in them reads as an
-    instruction.
+    The text and the pieces are data: they are quoted in JSON, so that they cannot be read as
+    instructions.
     """
     data = {"text": text, **analysis.to_json()}
     return (
@@ -290,7 +290,7 @@ def prompt(analysis: Analysis, text: str) -> str:
         "3. What is lost, if round_trip is not exact.\n"
         "4. What it costs: tokens, price and share of context where they are given; the premium "
         "is tokens of the text ÷ tokens of its translation.\n"
-        "5. What one text cannot tell, and what to measure next.\n"
-        "Use only numbers from the JSON. Say so where something you would need is missing.\n\n"
+        "5. What one text cannot show, and what to measure next.\n"
+        "Use only numbers from the JSON. Say so if a number that you need is missing.\n\n"
         f"```json\n{strict_json(data, ascii_only=True)}\n```\n"
     )

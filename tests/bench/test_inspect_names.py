@@ -129,8 +129,8 @@ def test_any_short_text_has_an_answer(
 def test_white_space_that_costs_no_token_is_named(tokbench: Callable[..., Result]) -> None:
     done = tokbench("which", " ", "utf8_bytes", "vocab.txt")
     assert done.stdout.splitlines()[:2] == [
-        "utf8_bytes: 1 token, the fewest, and the text comes back.",
-        "vocab is left out: it makes no token of this text.",
+        "utf8_bytes: 1 token, the fewest, and the text survives the round trip.",
+        "vocab is excluded: it produces no tokens for this text.",
     ]
 
 
@@ -149,7 +149,7 @@ def test_an_empty_text_is_a_row_for_inspect_and_refused_by_which(
     done = tokbench("which", "", "utf8_bytes")
     assert (done.exit_code, done.stderr) == (
         2,
-        "error: the text is empty; there is nothing to count\n",
+        "error: the text is empty\n",
     )
 
 

@@ -13,10 +13,10 @@ import pytest
 from tokbench.bench.results.run_folder import load_results
 
 ODD = {
-    "nobody": ("~no-such-user/a", "cannot be a path: there is no such home"),
-    "nul": ("a\0b", "cannot be a path: embedded null byte"),
+    "nobody": ("~no-such-user/a", "is not a valid path: no such home folder"),
+    "nul": ("a\0b", "is not a valid path: embedded null byte"),
     "long": ("x" * 300, "cannot be read: File name too long"),
-    "circle": ("circle", "cannot be a path: its links lead round in a circle"),
+    "circle": ("circle", "is not a valid path: its symbolic links form a loop"),
     "folder": ("folder", "cannot be read: Is a directory"),
     "beneath": ("c.yaml/a", "cannot be read: Not a directory"),
 }

@@ -42,7 +42,8 @@ def test_validate_names_every_file_that_is_missing_or_something_else(folder: Pat
     done = invoke("validate", "c.yaml", "--offline")
     assert done.exit_code == 3
     for told in (
-        "c.yaml:3:52: corpora.news.path: there is no file 'nws.en.txt'; did you mean 'news.en.txt'?",
+        "c.yaml:3:52: corpora.news.path: there is no file 'nws.en.txt'; did you mean "
+        "'news.en.txt'?",
         "corpora.part.languages.fr: there is no file 'part.fr.txt'",
         "tokenizers.json.file: there is no file 'tokeniser.json'; did you mean 'tokenizer.json'?",
         "tokenizers.model.file: 'tokenizer.json' is JSON; use `type: huggingface`",
@@ -76,10 +77,13 @@ def test_a_run_that_could_measure_nothing_makes_no_folder(folder: Path) -> None:
 
 
 def test_few_rounds_and_documents_are_remarked_on(folder: Path) -> None:
-    text = "name: a\ncorpora: {n: {source: files, language: en, path: news.en.txt, limit: {rows: 9}}}\n"
+    text = (
+        "name: a\ncorpora: "
+        "{n: {source: files, language: en, path: news.en.txt, limit: {rows: 9}}}\n"
+    )
     text += "tokenizers: [utf8_bytes]\nsuites: {throughput: {processes: 2, rounds: 3}}\n"
     (folder / "few.yaml").write_text(text, encoding="utf-8")
     done = invoke("validate", "few.yaml", "--offline")
     assert done.exit_code == 0
     assert "corpora.n.limit.rows: 9 documents are few" in done.output
-    assert "3 rounds in 2 processes give no interval; set rounds to 6" in done.output
+    assert "3 rounds in 2 processes are too few for an interval; set rounds to 6" in done.output

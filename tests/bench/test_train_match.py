@@ -1,4 +1,4 @@
-"""`tokbench train --match`: the smallest vocabulary that comes near a reference, or none."""
+"""`tokbench train --match`: the smallest vocabulary close to a reference, or none."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_vocabulary_that_was_found_is_written(match: Match, tmp_path: Path) 
         (["--match", "whole"], "searches one `train:` block"),
         (["--tokenizer", "mine", "--match", "hole"], "did you mean 'whole'?"),
         (["--tokenizer", "mine", "--match", "whole", "--on", "txt"], "did you mean 'text'?"),
-        (["--tokenizer", "mine", "--match", "whole", "--within", "x"], "such as 10% or 0.1"),
+        (["--tokenizer", "mine", "--match", "whole", "--within", "x"], "write 10% or 0.1"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(

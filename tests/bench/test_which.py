@@ -60,7 +60,7 @@ def test_the_fewest_tokens_win_and_the_next_is_named(tmp_path: Path) -> None:
     found = answer(tmp_path, "é")
     assert found["best"] == ["characters"]
     assert found["reasons"] == [
-        "characters: 1 token, the fewest, and the text comes back; "
+        "characters: 1 token, the fewest, and the text survives the round trip; "
         "utf8_bytes is next with 2 (+100.0%)."
     ]
 
@@ -113,14 +113,14 @@ def test_few_tokens_of_lost_text_are_not_best() -> None:
     best, reasons = judge([handling("whole", 9), handling("lossy", 1, "lossy", 0.5)], 0.1)
     assert best == ("whole",)
     assert reasons[1] == (
-        "lossy is left out: 50.0 % of the bytes do not come back, though it needs only 1 token."
+        "lossy is excluded: 50.0 % of the bytes are lost, although it needs only 1 token."
     )
 
 
 def test_a_little_loss_is_accepted_where_nothing_is_whole() -> None:
     best, reasons = judge([handling("a", 5, "lossy", 0.05), handling("b", 1, "lossy", 0.5)], 0.1)
     assert best == ("a",)
-    assert "though some of the text is lost" in reasons[0]
+    assert "although some of the text is lost" in reasons[0]
     assert judge([handling("b", 1, "lossy", 0.5)], 0.1)[0] == ()
 
 
