@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -48,17 +49,25 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("https://bob:secret@hub.example/x?token=abc&n=1")
     'https://***@hub.example/x?token=***&n=1'
     """
+    return _without(text, secrets=_secrets(), homes=_homes())
+
+
+def _without(text: str, *, secrets: Iterable[str], homes: Iterable[str]) -> str:
     text = _LOGIN.sub(f"{HIDDEN}@", text)
     text = _QUERY.sub(rf"\g<1>{HIDDEN}", text)
     text = _HUB_TOKEN.sub(HIDDEN, _HEADER.sub(rf"\1 {HIDDEN}", text))
-    for secret in _secrets():
+    for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    return without_home(text)
+    return _without_homes(text, homes)
 
 
 def without_home(text: str) -> str:
     """Return text with the user's home written as ``~``, wherever a path starts with it."""
-    for home in _homes():
+    return _without_homes(text, _homes())
+
+
+def _without_homes(text: str, homes: Iterable[str]) -> str:
+    for home in homes:
         if home in text:
             text = re.sub(rf"(?<![\w.~-]){re.escape(home)}(?![\w.-])", "~", text)
     return text
@@ -88,12 +97,16 @@ def stored(value: Any, folder: Path) -> Any:
     >>> stored({"path": "/srv/data/x.txt", "limit": 3}, Path("/srv"))
     {'path': 'data/x.txt', 'limit': 3}
     """
+    return _stored(value, _text_storing(folder))
+
+
+def _stored(value: Any, text: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _stored_text(value, folder)
+        return text(value)
     if isinstance(value, Mapping):
-        return {key: stored(inner, folder) for key, inner in value.items()}
+        return {key: _stored(inner, text) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [stored(inner, folder) for inner in value]
+        return [_stored(inner, text) for inner in value]
     return value
 
 
@@ -104,16 +117,26 @@ def stored_setting(setting: str, folder: Path) -> str:
     'corpora.c.path=…/x.txt'
     """
     key, equals, value = setting.partition("=")
-    return f"{key}{equals}{_stored_text(value, folder)}"
+    return f"{key}{equals}{_text_storing(folder)(value)}"
 
 
-def _stored_text(text: str, folder: Path) -> str:
-    for start in (f"{folder}{os.sep}", f"{Path.cwd()}{os.sep}"):
-        if text.startswith(start) and len(start) > 2:
-            return without_secrets(text.removeprefix(start))
-    shown = without_secrets(text)
-    is_path = re.fullmatch(r"(?:[A-Za-z]:[/\\]|/)[^\n]*[/\\]([^\n/\\]+)", shown)
-    return f"…/{is_path[1]}" if is_path else shown
+def _text_storing(folder: Path) -> Callable[[str], str]:
+    """Return what makes texts fit for a run folder; the environment is searched once for all."""
+    secrets, homes = tuple(_secrets()), tuple(_homes())
+    starts = tuple(
+        start for start in (f"{folder}{os.sep}", f"{Path.cwd()}{os.sep}") if len(start) > 2
+    )
+
+    @cache
+    def stored_text(text: str) -> str:
+        for start in starts:
+            if text.startswith(start):
+                return _without(text.removeprefix(start), secrets=secrets, homes=homes)
+        shown = _without(text, secrets=secrets, homes=homes)
+        is_path = re.fullmatch(r"(?:[A-Za-z]:[/\\]|/)[^\n]*[/\\]([^\n/\\]+)", shown)
+        return f"…/{is_path[1]}" if is_path else shown
+
+    return stored_text
 
 
 def _secrets() -> Iterator[str]:

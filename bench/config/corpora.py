@@ -29,7 +29,7 @@ from tokbench.bench.config.corpus_options import (
     spell_out_languages,
     spell_out_sample,
 )
-from tokbench.bench.config.languages import Language, near_key, resolve_all
+from tokbench.bench.config.languages import Language, near_key, resolve, resolve_all
 from tokbench.bench.config.languages import problems as language_problems
 from tokbench.bench.model import Kind
 
@@ -124,6 +124,10 @@ class Corpus(Entry):
     def resolved(self) -> dict[str, Language]:
         """Return what each language key means; `UsageError` where one means nothing."""
         return resolve_all(self._tags(), kind=self.kind)
+
+    def resolved_key(self, key: str) -> Language:
+        """Return what one of the language keys means; `UsageError` where it means nothing."""
+        return resolve(key, kind=self.kind, tag=self.options()[key].tag)
 
     def _tags(self) -> dict[str, str | None]:
         return {key: options.tag for key, options in self.options().items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import did_you_mean
@@ -64,7 +65,7 @@ def resolve_all(keys: Mapping[str, str | None], *, kind: Kind = "natural") -> di
 
 def problems(keys: Mapping[str, str | None], *, kind: Kind) -> Iterator[tuple[str, str]]:
     """Yield each key that means nothing, or the same language as one before it, with what is wrong."""
-    before: dict[str, Identity] = {}
+    before: dict[Any, dict[str, Identity]] = {}  # those that differ in their region at most
     for key, tag in keys.items():
         try:
             resolve(key, kind=kind, tag=tag)
@@ -72,13 +73,14 @@ def problems(keys: Mapping[str, str | None], *, kind: Kind) -> Iterator[tuple[st
             yield key, str(exc)
             continue
         mine = identity(key if tag is None else tag, kind=kind)
-        if other := next((one for one, found in before.items() if found.is_same(mine)), None):
+        near = before.setdefault((mine.language, mine.script, mine.more), {})
+        if other := next((one for one, found in near.items() if found.is_same(mine)), None):
             yield (
                 key,
                 f"languages {other!r} and {key!r} are the same ({mine}); keep one, or say in a `tag` "
                 "what tells them apart",
             )
-        before[key] = mine
+        near[key] = mine
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -405,7 +405,7 @@ def _word_columns(texts: list[str]) -> list[Any]:
 def _meta(
     order: Order, entry: AnyCorpus, reading: Reading, tally: RowCounts, content: _Content
 ) -> SliceMeta:
-    language = entry.resolved()[order.key]
+    language = entry.resolved_key(order.key)
     return SliceMeta(
         corpus=order.name,
         language=order.key,

@@ -133,11 +133,12 @@ def _find(path: Path) -> Slice | None:
 
 def _file_name(name: str, entry: Any, key: str, files: Sequence[KnownFile]) -> str:
     """Return a name that differs whenever the content may: readable first, then the hash."""
+    language = entry.resolved_key(key)
     asked = {
         "format": FORMAT,
         "corpus": name,
         "entry": canonical(entry, key),
-        "language": [entry.resolved()[key].tag, entry.resolved()[key].script],
+        "language": [language.tag, language.script],
         "files": [(file.name, file.sha256) for file in files],
         "versions": _versions(entry),
     }
