@@ -12,9 +12,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from typing import Any
+
+_getsignal: Callable[[int], Any] = import_module("_signal").getsignal
+"""That of `signal` makes enums of it all and takes twenty times as long, for every batch."""
 
 
 @contextmanager
@@ -50,7 +55,7 @@ class _Moved:
         self._handlers: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
             self._mask = _umask()
-            self._handlers = {n: signal.getsignal(n) for n in signal.valid_signals()}
+            self._handlers = {n: _getsignal(n) for n in _signals()}
             self._alarm = _seconds_to_alarm()
 
     def put_back(self) -> None:
@@ -60,9 +65,14 @@ class _Moved:
         if not self._alarm and _seconds_to_alarm():
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._handlers.items():
-            if handler is not None and signal.getsignal(number) is not handler:
+            if handler is not None and _getsignal(number) is not handler:
                 with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, handler)
+
+
+@cache
+def _signals() -> tuple[int, ...]:
+    return tuple(map(int, signal.valid_signals()))
 
 
 def _umask() -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import html as html_library
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -173,13 +174,15 @@ def strict_json(
     >>> print(strict_json({"a": "\udc80 ##[x]"}, indent=None))
     {"a": "\\u{DC80} #\u0023[x]"}
     """
-    text = json.dumps(
-        _whole(value),
-        indent=indent,
-        ensure_ascii=ascii_only,
-        allow_nan=False,
-        sort_keys=sort_keys,
-    )
+    whole = _whole(value)
+    if indent is not None and not ascii_only and not sort_keys:
+        from pydantic_core import to_json  # the encoder of `json` is Python's where it indents
+
+        text = to_json(whole, indent=indent).decode()
+    else:
+        text = json.dumps(
+            whole, indent=indent, ensure_ascii=ascii_only, allow_nan=False, sort_keys=sort_keys
+        )
     return text.replace("##", "#\\u0023")  # it stands in strings only
 
 
@@ -189,10 +192,18 @@ def _whole(value: Any) -> Any:
             value if value.isascii() else re.sub("[\ud800-\udfff]", lambda m: _spell(m[0]), value)
         )
     if isinstance(value, Mapping):
-        return {_whole(key): _whole(inner) for key, inner in value.items()}
+        return {_key(key): _whole(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_whole(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a JSON value")
+    if value is not None and not isinstance(value, int | float):
+        raise TypeError(f"{type(value).__name__} is not a type of JSON")
     return value
+
+
+def _key(key: Any) -> str:
+    return str(_whole(key)) if isinstance(key, str) else json.dumps(key, allow_nan=False)
 
 
 def visible(text: str) -> str:

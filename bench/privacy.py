@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -50,6 +50,11 @@ def without_secrets(text: str) -> str:
     'https://***@hub.example/x?token=***&n=1'
     """
     return _without(text, secrets=_secrets(), homes=_homes())
+
+
+def secrets_cleaner() -> Callable[[str], str]:
+    """Return `without_secrets` for many texts: the environment is searched now, and once."""
+    return cache(partial(_without, secrets=tuple(_secrets()), homes=tuple(_homes())))
 
 
 def _without(text: str, *, secrets: Iterable[str], homes: Iterable[str]) -> str:
@@ -122,7 +127,7 @@ def stored_setting(setting: str, folder: Path) -> str:
 
 def _text_storing(folder: Path) -> Callable[[str], str]:
     """Return what makes texts fit for a run folder; the environment is searched once for all."""
-    secrets, homes = tuple(_secrets()), tuple(_homes())
+    clean = secrets_cleaner()
     starts = tuple(
         start for start in (f"{folder}{os.sep}", f"{Path.cwd()}{os.sep}") if len(start) > 2
     )
@@ -131,8 +136,8 @@ def _text_storing(folder: Path) -> Callable[[str], str]:
     def stored_text(text: str) -> str:
         for start in starts:
             if text.startswith(start):
-                return _without(text.removeprefix(start), secrets=secrets, homes=homes)
-        shown = _without(text, secrets=secrets, homes=homes)
+                return clean(text.removeprefix(start))
+        shown = clean(text)
         is_path = re.fullmatch(r"(?:[A-Za-z]:[/\\]|/)[^\n]*[/\\]([^\n/\\]+)", shown)
         return f"…/{is_path[1]}" if is_path else shown
 
@@ -143,12 +148,17 @@ def _secrets() -> Iterator[str]:
     """Yield passwords and tokens of the environment, the longest first."""
     found = set()
     for name, value in os.environ.items():
-        if _SECRET_NAME.search(name) and len(value) >= 8:
+        if len(value) >= 8 and _is_secret(name):
             found.add(value)
-        if login := re.search(r"://([^\s/?#]*)@", value):
+        if "://" in value and (login := re.search(r"://([^\s/?#]*)@", value)):
             password = login[1].partition(":")[2]
             found |= {password, unquote(password)}
     yield from sorted((s for s in found if len(s) >= 4), key=len, reverse=True)
+
+
+@cache
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
 
 
 def _homes() -> Iterator[str]:

@@ -10,7 +10,7 @@ import builtins
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -81,7 +81,7 @@ class SliceMeta:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metadata as what JSON has: mappings, lists, text, numbers."""
-        return asdict(self)
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_json(self) -> str:
         """Return the metadata as JSON, the same text for the same values."""

@@ -66,7 +66,8 @@ def judge(
         spaces = white_space_loss(before, after, gaps=i in with_unknown)
         for cause, n_bytes in spaces.lost.items():
             lost[cause][i] = n_bytes
-        converted[i] = spaces.converted
+        if spaces.converted:
+            converted[i] = spaces.converted
         words, words_after = before.split(), after.split()
         if words == words_after:  # as they are written: their normal forms are equal too
             kinds[i] = LOSSY if i in with_unknown else NORMALIZED

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
@@ -22,18 +22,23 @@ LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _ZERO_WIDTH = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _SPACE_RUN = re.compile(r"\s+")
 _RUN = re.compile(rf"([\s{_ZERO_WIDTH}]+)")
+_NO_SPACE = re.compile(rf"[^\S ]|[{_ZERO_WIDTH}]")
+"""White space that is no plain space, and what may turn into some."""
 
 Runs = dict[int, str]
 """Runs of white space by the number of letters before them."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SpaceLoss:
     """Bytes of white space lost from one text, by cause."""
 
-    lost: Counter[str] = field(default_factory=Counter)
+    lost: Mapping[str, int] = field(default_factory=dict)
     converted: int = 0
     """Of `spacing`, the bytes of zero-width characters that became white space."""
+
+
+NO_SPACE_LOSS = SpaceLoss()
 
 
 def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLoss:
@@ -48,17 +53,41 @@ def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLos
     >>> dict(white_space_loss("Ab\u200bc", "ab c").lost)
     {'spacing': 3}
     """
-    found = SpaceLoss()
     x, y = before.strip(), after.strip()
     if x == y:
-        return found
+        return NO_SPACE_LOSS
+    if _NO_SPACE.search(x) is None and _NO_SPACE.search(y) is None:
+        n_bytes = _spaces_lost(x, y, gaps)
+        return SpaceLoss(lost={"spacing": n_bytes}) if n_bytes else NO_SPACE_LOSS
+    total: Counter[str] = Counter()
+    n_converted = 0
     for run, other in _paired(x, y, gaps):
         if run != other and not (gaps and _both_spaces(run, other)):
             lost, converted = _compared(run, other)
-            found.converted += converted
+            n_converted += converted
             for cause, n_bytes in lost:
-                found.lost[cause] += n_bytes
-    return found
+                total[cause] += n_bytes
+    return SpaceLoss(lost=total, converted=n_converted)
+
+
+def _spaces_lost(x: str, y: str, gaps: bool) -> int:
+    """Return what the pairs of runs come to where every run is of plain spaces, as in most texts.
+
+    >>> _spaces_lost("a b c", "ab  c", False), _spaces_lost("a b c", "ab  c", True)
+    (2, 1)
+    """
+    mine, theirs = x.split(" "), y.split(" ")
+    if "".join(mine) != "".join(theirs):
+        mine, theirs = x.translate(_SKELETON).split(" "), y.translate(_SKELETON).split(" ")
+        if "".join(mine) != "".join(theirs):
+            return 0 if gaps else abs(len(mine) - len(theirs))
+    a, b = ([*accumulate(map(len, words[:-1]))] for words in (mine, theirs))
+    here, there = set(a), set(b)
+    if len(here) == len(a) and len(there) == len(b):
+        return len(here ^ there)
+    runs, others = Counter(a), Counter(b)
+    places = here ^ there if gaps else here | there
+    return sum(abs(runs[at] - others[at]) for at in places)
 
 
 def _both_spaces(run: str, other: str) -> bool:
@@ -83,6 +112,8 @@ def _paired(x: str, y: str, gaps: bool) -> Iterator[tuple[str, str]]:
 
 
 def _at_the_same_place(mine: Runs, theirs: Runs) -> Iterator[tuple[str, str]]:
+    if mine == theirs:
+        return
     for at, run in mine.items():
         yield run, theirs.get(at, "")
     for at, other in theirs.items():
@@ -103,18 +134,25 @@ def _as_they_are(words: Sequence[str]) -> Sequence[str]:
 
 
 def _skeletons(words: Sequence[str]) -> Sequence[str]:
-    return [_skeleton(word) for word in words]
+    return [word.translate(_SKELETON) for word in words]
 
 
-@lru_cache(maxsize=1 << 14)
-def _skeleton(word: str) -> str:
-    """Return a word without case, marks and compatibility forms.
+class _Skeleton(dict[int, str]):
+    """A table for `str.translate`: each character without case, marks and compatibility forms.
 
-    >>> _skeleton("É") == _skeleton("e"), _skeleton("ﬁ")
-    (True, 'fi')
+    Characters can be taken one by one: what normalization reorders are marks, which go.
+
+    >>> "É ﬁ".translate(_SKELETON) == "e fi"
+    True
     """
-    decomposed = unicodedata.normalize("NFKD", word.casefold()).casefold()
-    return "".join(c for c in decomposed if unicodedata.category(c)[0] not in "MZ")
+
+    def __missing__(self, code: int) -> str:
+        decomposed = unicodedata.normalize("NFKD", chr(code).casefold()).casefold()
+        self[code] = "".join(c for c in decomposed if unicodedata.category(c)[0] not in "MZ")
+        return self[code]
+
+
+_SKELETON = _Skeleton({ord(" "): " "})
 
 
 @lru_cache(maxsize=1 << 14)
@@ -129,7 +167,7 @@ def _compared(run: str, other: str) -> tuple[tuple[tuple[str, int], ...], int]:
     missing = sorted((Counter(run) - Counter(other)).elements())
     extra = [c for c in sorted((Counter(other) - Counter(run)).elements()) if c.isspace()]
     spaces = [c for c in missing if c.isspace()]
-    if not missing and not extra:  # the same characters in another order
+    if not missing and not extra and len(run) == len(other):  # in another order
         spaces = [a for a, b in zip(run, other, strict=True) if a != b and a.isspace()]
     converted = [c for c in missing if not c.isspace()][: len(extra)]
     for character in spaces:

@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import whole_file
 from tokbench.bench.model import Finding, Measurement, Place
-from tokbench.bench.privacy import without_secrets
+from tokbench.bench.privacy import secrets_cleaner
 from tokbench.bench.results.digest import TableDigest
 from tokbench.bench.results.ranked import with_ranked
 
@@ -182,7 +181,7 @@ def _measurement_rows(
         for place, facts in tallies.corpora.items()
     }
     kinds = {facts.corpus: facts.kind for facts in tallies.corpora.values()}
-    clean = cache(without_secrets)
+    clean = secrets_cleaner()
     fingerprints = {key: facts.fingerprint for key, facts in tallies.tokenizers.items()}
     return [
         (
@@ -252,7 +251,7 @@ def _data(f: Finding) -> str:
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return one row per finding, sorted."""
-    clean = cache(without_secrets)
+    clean = secrets_cleaner()
     rows = [
         {
             "kind": f.kind,

@@ -139,11 +139,12 @@ def _report(
     write_json(folder / "environment.json", environment)  # reports name the machine
     with context.watch.section("reports"):
         wanted = context.config.run.reports
-        problems += write_reports(wanted, load_results(folder), context.watch)
+        results = load_results(folder)
+        problems += write_reports(wanted, results, context.watch)
     usage["peak_bytes"]["run"] = peak_bytes()
     seconds = {name: round(value, 4) for name, value in context.watch.stop().items()}
     write_json(folder / "environment.json", {**environment, "cpu_seconds": seconds, **usage})
-    return RunOutcome(results=load_results(folder), problems=problems)
+    return RunOutcome(results=results, problems=problems)
 
 
 def _asking(context: RunContext) -> SuiteRunner:

@@ -42,7 +42,7 @@ def stamped(suite: str, item: One) -> One:
         known_reason(item.reason)
     else:
         raise TypeError(f"it gave a {type(item).__name__}, neither Measurement nor Finding")
-    return replace(item, suite=suite)
+    return item if item.suite == suite else replace(item, suite=suite)
 
 
 def _check(item: Measurement) -> None:

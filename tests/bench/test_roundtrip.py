@@ -18,6 +18,7 @@ from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.count.encode import Counter
 from tokbench.bench.count.roundtrip import classify, covered_bytes, explain
 from tokbench.bench.count.tally import LOSS_CAUSES, ROUND_TRIP, Tally
+from tokbench.bench.count.white_space import white_space_loss
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.model import Ids, Vocabulary
 
@@ -225,3 +226,8 @@ def test_bytes_under_unknown_tokens_however_their_spans_lie(
 
     under = [range(*span) for span in zip(starts[unknown], ends[unknown], strict=True)]
     assert covered.tolist() == [any(i in one for one in under) for i in range(n)]
+
+
+def test_a_zero_width_character_that_appears_beside_a_space_is_no_lost_white_space() -> None:
+    assert not white_space_loss("a b", "a \u200bb").lost
+    assert white_space_loss("a b c", "a \u200bbc").lost == {"spacing": 1}  # the second space went
