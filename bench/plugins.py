@@ -11,12 +11,12 @@ plug-ins and those of other packages are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -104,6 +104,28 @@ class TextSizes:
     """The longest document."""
     squares: int
     """Sum of the squares of the documents' sizes."""
+
+
+@runtime_checkable
+class WeightedTexts(Protocol):
+    """Texts that say how often each is to be seen; iterated, they come that often."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each text as often as its weight says."""
+
+    def weighted(self) -> Iterator[tuple[str, int]]:
+        """Yield each text once, with its weight."""
+
+
+def weighted(texts: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield texts with their weights, 1 where they have none.
+
+    >>> list(weighted(["a", "b"]))
+    [('a', 1), ('b', 1)]
+    """
+    if isinstance(texts, WeightedTexts):
+        return texts.weighted()
+    return ((text, 1) for text in texts)
 
 
 class TrainerPlugin(Plugin):

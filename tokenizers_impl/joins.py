@@ -12,7 +12,9 @@ Rules that decide ties and doubts, the same under any hash seed and document ord
 - a pair counts only if it occurs `min_frequency` times: without a minimum the likelihood rule
   joins pairs first whose halves occur nowhere else, misspellings and names;
 - scores are double-precision quotients of exact counts; the highest wins, then the highest
-  count, then the smallest left string, then the smallest right string, in code point order.
+  count, then the smallest left string, then the smallest right string, in code point order. With
+  ties `first_seen` the highest score wins, and of equal scores the pair that is met first when the
+  words are read in their order, each from the left.
 
 A join changes count(a) and count(b), and so the score of every pair with an a or a b in it, also
 where nothing was joined. All scores are therefore taken anew after each join, in one NumPy
@@ -33,6 +35,7 @@ import numpy.typing as npt
 from tokbench.bench.plugins import MergeEvent, Trace
 
 Rule = Literal["likelihood", "frequency"]
+Ties = Literal["smallest", "first_seen"]
 Pair = tuple[int, int]
 S = TypeVar("S", int, str)
 
@@ -66,7 +69,12 @@ class LearnedJoin:
 
 
 def recounted_joins(
-    words: Mapping[str, int], *, rule: Rule, min_frequency: int, spelling: Spelling = CHARACTERS
+    words: Mapping[str, int],
+    *,
+    rule: Rule,
+    min_frequency: int,
+    spelling: Spelling = CHARACTERS,
+    ties: Ties = "smallest",
 ) -> Iterator[LearnedJoin]:
     """Yield joins, counting everything again for each: the definition, slow.
 
@@ -99,7 +107,8 @@ def recounted_joins(
         ]
         if not joins:
             return
-        best = min(joins, key=_order)
+        # max() keeps the first of equal ones, and pairs are listed as they were met
+        best = min(joins, key=_order) if ties == "smallest" else max(joins, key=_score)
         yield best
         split = {
             word: _replaced(parts, (best.left, best.right), best.token)
@@ -114,6 +123,7 @@ def learned_joins(
     min_frequency: int,
     spelling: Spelling = CHARACTERS,
     longest: int | None = None,
+    ties: Ties = "smallest",
 ) -> Iterator[LearnedJoin]:
     """Yield the same joins as `recounted_joins`, keeping the counts up to date.
 
@@ -121,7 +131,8 @@ def learned_joins(
     Symbols of more than `longest` characters are not made.
     """
     counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)), longest)
-    while (join := counts.best()) is not None:
+    best = counts.best if ties == "smallest" else counts.first_of_the_best
+    while (join := best()) is not None:
         yield join
         counts.join(join)
 
@@ -137,6 +148,10 @@ def told(joins: Iterable[LearnedJoin], trace: Trace | None) -> Iterator[LearnedJ
 
 def _order(join: LearnedJoin) -> tuple[float, int, str, str]:
     return -join.score, -join.count, join.left, join.right
+
+
+def _score(join: LearnedJoin) -> float:
+    return join.score
 
 
 class _PairCounts:
@@ -184,6 +199,33 @@ class _PairCounts:
         token = self.spelling.joined(left, right)
         return LearnedJoin(
             left=left, right=right, token=token, count=int(-negative_count), score=score
+        )
+
+    def first_of_the_best(self) -> LearnedJoin | None:
+        """Return, of the pairs with the highest score, the one that is met first."""
+        found: tuple[tuple[int, int], LearnedJoin] | None = None
+        tied = self.table.best(self.symbol_counts)
+        # The lowest word that ever held a pair is not above the first that still does.
+        for bound, a, b, count, score in sorted((min(self.where[t[0], t[1]]), *t) for t in tied):
+            if found is not None and bound > found[0][0]:
+                break
+            place = self._first_place((a, b))
+            if found is None or place < found[0]:
+                left, right = self.symbols[a], self.symbols[b]
+                token = self.spelling.joined(left, right)
+                found = (
+                    place,
+                    LearnedJoin(left=left, right=right, token=token, count=int(count), score=score),
+                )
+        return None if found is None else found[1]
+
+    def _first_place(self, pair: Pair) -> tuple[int, int]:
+        """Return the first word that holds a pair, and where in it."""
+        return next(
+            (number, at)
+            for number in sorted(set(self.where[pair]))
+            for at, there in enumerate(pairwise(self.words[number]))
+            if there == pair
         )
 
     def join(self, join: LearnedJoin) -> None:

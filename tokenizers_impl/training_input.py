@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import TextSizes
+from tokbench.bench.plugins import TextSizes, weighted
 
 
 class TrainingTexts:
@@ -42,13 +43,18 @@ class TrainingTexts:
         """The refusal of the last pass, for libraries that wrap or lose it."""
 
     def __iter__(self) -> Iterator[str]:
+        for text, weight in self.weighted():
+            yield from repeat(text, weight)
+
+    def weighted(self) -> Iterator[tuple[str, int]]:
+        """Yield each text once, with the number of times it counts."""
         self.documents = self.bytes = 0
         self.failure = None
         try:
-            for index, text in enumerate(self._texts):
-                self.bytes += _utf8_size(text, index)
-                self.documents += 1
-                yield text
+            for index, (text, weight) in enumerate(weighted(self._texts)):
+                self.bytes += weight * _utf8_size(text, index)
+                self.documents += weight
+                yield text, weight
             if not self.bytes:
                 raise TrainingError(_nothing_to_train_on(self.documents))
         except TrainingError as exc:
@@ -121,6 +127,21 @@ def checked_special_tokens(tokens: Iterable[str]) -> None:
 def _checked(tokens: tuple[str, ...]) -> tuple[str, ...]:
     checked_special_tokens(tokens)
     return tokens
+
+
+def add_weighted(counts: Counter[str], items: Iterable[str], weight: int) -> None:
+    """Count items, each `weight` times.
+
+    >>> counts = Counter({"a": 1})
+    >>> add_weighted(counts, ["a", "b", "a"], 5)
+    >>> dict(counts)
+    {'a': 11, 'b': 5}
+    """
+    if weight == 1:
+        counts.update(items)
+        return
+    for item, n in Counter(items).items():
+        counts[item] += n * weight
 
 
 def uncut(sizes: TextSizes, *, seconds: float, memory: float, why: str) -> str:

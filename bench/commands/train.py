@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -167,10 +168,15 @@ class _WatchedTexts:
     progress: ConsoleProgress
 
     def __iter__(self) -> Iterator[str]:
-        for number, text in enumerate(self.texts):
+        for text, weight in self.weighted():
+            yield from repeat(text, weight)
+
+    def weighted(self) -> Iterator[tuple[str, int]]:
+        """Yield each text once, with its weight."""
+        for number, pair in enumerate(self.texts.weighted()):
             if number % EVERY == 0:
                 self.progress.share("reading documents", number, self.total)
-            yield text
+            yield pair
 
 
 def _tracer(progress: ConsoleProgress, total: int, say: Say | None) -> Trace:

@@ -91,6 +91,11 @@ class Corpus(Entry):
         "before it where there are several.",
     )
     cluster: Text | None = Field(None, description="Column that groups documents for intervals.")
+    weight: Text | None = Field(
+        None,
+        description="Column of whole numbers: how often training sees each row, as in a list of "
+        "words with frequencies. Measuring counts each row once.",
+    )
     missing: Literal["skip", "refuse"] = Field(
         "skip", description="Rows without a value: `skip` (and count) or `refuse`."
     )
@@ -392,12 +397,12 @@ class BuiltinCorpus(Corpus):
             yield ("kind",), f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
             return
         # a config that was written out, defaults and all, may be read again
-        for key in ("text", "id", "cluster", "where"):
+        for key in ("text", "id", "cluster", "weight", "where"):
             if getattr(self, key) == type(self).model_fields[key].default:
                 continue
             yield (
                 (key,),
-                "bundled text has fixed columns; leave `text`, `id`, `cluster`, `where` out",
+                "bundled text has fixed columns; leave `text`, `id`, `cluster`, `weight`, `where` out",
             )
         known = text_keys(self.dataset)
         means = {key for key, _ in language_problems(self._tags(), kind=self.kind)}

@@ -62,9 +62,9 @@ class _Job:
     """Rows of the JSON files that were read to their ends, taken or not."""
 
     @property
-    def columns(self) -> tuple[str, str | None, str | None]:
-        """The columns of text, id and cluster."""
-        return self.entry.text, self.entry.id, self.entry.cluster
+    def columns(self) -> tuple[str, str | None, str | None, str | None]:
+        """The columns of text, id, cluster and weight."""
+        return self.entry.text, self.entry.id, self.entry.cluster, self.entry.weight
 
     @property
     def markup(self) -> bool:
@@ -264,8 +264,8 @@ class _KnownColumns:
 def _row_of(
     cells: Mapping[str, object], file: SourceFile, number: int, job: _Job, line: int | None = None
 ) -> Row:
-    text, id_, cluster = (None if c is None else cell(cells, c) for c in job.columns)
-    return Row(file.part, number, text, id_, cluster, line=line)
+    text, id_, cluster, weight = (None if c is None else cell(cells, c) for c in job.columns)
+    return Row(file.part, number, text, id_, cluster, line=line, weight=weight)
 
 
 def _check_columns(entry: Corpus, known: list[str], file: SourceFile) -> None:
@@ -377,9 +377,11 @@ def _read_csv(file: SourceFile, job: _Job) -> Iterator[Row]:
             )
         several, before = line > before + 1, line
         if job.taken(dict(zip(header, row, strict=False))):
-            text, id_, cluster = (_cell(row, place) for place in places)
+            text, id_, cluster, weight = (_cell(row, place) for place in places)
             remark = JOINED_LINES if several else None
-            yield Row(file.part, number, text, id_, cluster, line=line, remark=remark)
+            yield Row(
+                file.part, number, text, id_, cluster, line=line, remark=remark, weight=weight
+            )
 
 
 JOINED_LINES = "rows with line ends inside a quoted cell (see `quote`)"

@@ -42,6 +42,7 @@ class Row(NamedTuple):
     """Bytes of the line end that was taken off the text."""
     remark: str | None = None
     """What is odd about the row; counted, and said of all such rows together."""
+    weight: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,8 @@ class Document(NamedTuple):
     cluster: str | None
     bytes: int
     stripped: int = 0
+    weight: int = 1
+    """How often training sees it."""
 
 
 @dataclass(kw_only=True)
@@ -107,6 +110,7 @@ def documents(reading: Reading, entry: Corpus, tally: RowCounts) -> Iterator[Doc
             cluster=_cluster(row, entry),
             bytes=_utf8_length(text, row, entry),
             stripped=row.stripped,
+            weight=_weight(row, entry),
         )
 
 
@@ -152,6 +156,24 @@ def _cluster(row: Row, entry: Corpus) -> str | None:
     )
 
 
+MOST = 2**53
+"""Weights beyond this are no longer whole in the arithmetic of trainers."""
+
+
+def _weight(row: Row, entry: Corpus) -> int:
+    if entry.weight is None:
+        return 1
+    value = row.weight
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
+        return value
+    raise CorpusError(
+        f"{_where(row, entry.weight)} holds {value!r:.40}; weights are whole numbers from 1 on; "
+        "correct the row or name another column in `weight`"
+    )
+
+
 def _utf8_length(text: str, row: Row, entry: Corpus) -> int:
     if text.isascii():
         return len(text)
@@ -180,7 +202,7 @@ def no_column(column: str, known: list[str], where: str) -> CorpusError:
 
 def columns_of(entry: Corpus) -> list[str]:
     """Return the columns an entry reads, text first, each once."""
-    named = (entry.text, entry.id, entry.cluster, *(entry.where or ()))
+    named = (entry.text, entry.id, entry.cluster, entry.weight, *(entry.where or ()))
     return list(dict.fromkeys(column for column in named if column is not None))
 
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.rows import Document, Reading, RowCounts, documents
 from tokbench.bench.corpus.slice_file import (
     METADATA_KEY,
+    WEIGHT,
     ContentHash,
     Slice,
     SliceMeta,
@@ -177,6 +178,7 @@ def _staging_schema() -> Any:
             ("cluster", pa.string()),
             ("bytes", pa.int64()),
             ("stripped", pa.int64()),
+            ("weight", pa.int64()),
         ]
     )
 
@@ -197,6 +199,12 @@ def _staging_batch(rows: list[Document]) -> Any:
 def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
     import pyarrow as pa
 
+    batches = iter(batches)
+    first = next(batches, None)
+    if first is not None:
+        if WEIGHT in first.schema.names and WEIGHT not in schema.names:
+            schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+        batches = chain([first], batches)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch.replace_schema_metadata(schema.metadata))
@@ -214,6 +222,8 @@ def _kept_rows(staged: _Staged) -> Iterator[Document]:
 def _final(staged: _Staged, entry: Corpus) -> Iterator[Document]:
     if entry.join is None:
         return _kept_rows(staged)
+    if entry.weight is not None:
+        raise CorpusError("rows that are joined have no weights; leave `join` or `weight` out")
     return iter([_joined(staged, entry)])
 
 
@@ -294,7 +304,8 @@ def _batches(
         with watch.section("words"):
             words = _word_columns(texts) if with_words else _no_words(len(texts))
             graphemes = segment.grapheme_counts(texts)
-        yield _batch(chunk, graphemes, words)
+        batch = _batch(chunk, graphemes, words)
+        yield batch if entry.weight is None else _with_weights(batch, chunk)
     _refuse_doubles(staged, hashes, entry)
 
 
@@ -379,6 +390,13 @@ def _batch(rows: list[Document], graphemes: IntArray, words: list[Any]) -> Any:
         pa.array([row.cluster for row in rows], pa.string()),
     ]
     return pa.record_batch(columns, schema=_schema(None))
+
+
+def _with_weights(batch: Any, rows: list[Document]) -> Any:
+    import pyarrow as pa
+
+    field = pa.field(WEIGHT, pa.int64(), nullable=False)
+    return batch.append_column(field, pa.array([row.weight for row in rows], pa.int64()))
 
 
 def _no_words(n: int) -> list[Any]:

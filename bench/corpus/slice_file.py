@@ -28,6 +28,9 @@ METADATA_KEY = b"tokbench"
 MAPPED_BYTES = 64 * 2**20
 """Size of a file up to which it is mapped, and above which batches are read one by one."""
 
+WEIGHT = "weight"
+"""Column of a slice whose corpus has weights, and of no other."""
+
 LARGE = 65_536
 """Documents above which ids are not held in memory."""
 
@@ -194,6 +197,17 @@ class Slice:
         parts = [batch.column(name).to_numpy() for batch in record_batches(self.path)]
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
 
+    def weights(self) -> Iterator[list[int] | None]:
+        """Yield, for each of `batches`, how often training sees its documents; None: once each."""
+        for batch in record_batches(self.path):
+            known = WEIGHT in batch.schema.names
+            yield batch.column(WEIGHT).to_pylist() if known else None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether documents have weights for training."""
+        return WEIGHT in _open(self.path).schema.names
+
     def clusters(self) -> list[str] | None:
         """Return the cluster of every document, or None where no document has one.
 
@@ -269,7 +283,8 @@ class ContentHash:
 
     def __init__(self) -> None:
         self._texts = hashlib.sha256()
-        self._columns = [hashlib.sha256() for _ in range(6)]
+        self._weighted = False
+        self._columns = [hashlib.sha256() for _ in range(7)]
 
     def add_batch(self, batch: Any) -> None:
         """Take in a record batch of a slice."""
@@ -283,10 +298,14 @@ class ContentHash:
             values += [column.flatten().to_numpy().tobytes() for column in columns]
         for digest, value in zip(self._columns, values, strict=False):
             digest.update(value)
+        if WEIGHT in batch.schema.names:
+            self._columns[6].update(batch.column(WEIGHT).to_numpy().tobytes())
+            self._weighted = True
 
     def values(self) -> tuple[str, str]:
         """Return the hash over ids and texts, and the hash over all other columns."""
-        parts = b"".join(digest.digest() for digest in self._columns)
+        columns = self._columns if self._weighted else self._columns[:6]
+        parts = b"".join(digest.digest() for digest in columns)
         return self._texts.hexdigest(), hashlib.sha256(parts).hexdigest()
 
 

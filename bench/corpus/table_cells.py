@@ -32,8 +32,10 @@ def table_rows(
     texts = _cells(table, entry.text, part, numbers)
     ids = _cells(table, entry.id, part, numbers)
     clusters = _cells(table, entry.cluster, part, numbers)
-    for number, text, id_, cluster in zip(numbers, texts, ids, clusters, strict=True):
-        yield Row(part, number, text, id_, cluster)
+    weights = _cells(table, entry.weight, part, numbers)
+    columns = zip(numbers, texts, ids, clusters, weights, strict=True)
+    for number, text, id_, cluster, weight in columns:
+        yield Row(part, number, text, id_, cluster, weight=weight)
 
 
 def class_names(schema: Any) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,14 @@ class SliceTexts:
     slices: Sequence[Slice]
 
     def __iter__(self) -> Iterator[str]:
+        for text, weight in self.weighted():
+            yield from repeat(text, weight)
+
+    def weighted(self) -> Iterator[tuple[str, int]]:
+        """Yield each text once, with the number of times that training sees it."""
         for part in self.slices:
-            for batch in part.batches():
-                yield from batch.texts
+            for batch, weights in zip(part.batches(), part.weights(), strict=True):
+                yield from zip(batch.texts, weights or repeat(1), strict=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +144,18 @@ def _identify(entry: TrainEntry, slices: Sequence[Slice]) -> _Wanted:
     identity = {
         "trainer": entry.trainer,
         "options": trainer.model_dump(mode="json"),
-        "text": [part.meta.sha256 for part in slices],
+        "text": [_text_sha256(part) for part in slices],
         "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
     }
     name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     folder = cache_folder("models") / name[:32]
     return _Wanted(entry=entry, trainer=trainer, identity=identity, folder=folder)
+
+
+def _text_sha256(part: Slice) -> str:
+    """Return the hash of a slice's text, and of its weights where it has some."""
+    meta = part.meta
+    return f"{meta.sha256} {meta.columns_sha256}" if part.weighted else meta.sha256
 
 
 def _stored(wanted: _Wanted) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ import pytest
 from tokbench.bench.commands import anchors
 from tokbench.bench.commands.anchors import AnchorPlugin, Check, outcome_of
 from tokbench.suites.anchors import published
+from tokbench.suites.anchors.textbook import TextbookMerges
 from tokbench.suites.multilingual import suite
 
 SMALL = ("eng_Latn", "mya_Mymr")
@@ -41,6 +42,12 @@ def moved(anchor: AnchorPlugin, data: Path) -> list[str]:
 )
 def test_the_published_figures_hold(anchor: AnchorPlugin, data: Path) -> None:
     assert moved(anchor, data) == []
+
+
+def test_the_merges_of_a_whole_book_are_those_that_textbooks_print(data: Path) -> None:
+    outcome = outcome_of("textbook_merges", TextbookMerges(), data)
+    assert (outcome.status, len(outcome.checks)) == ("holds", 12 + 4)
+    assert "tokens at 4,096 entries" in moved(TextbookMerges(ties="smallest"), data)
 
 
 def test_all_49_languages_have_their_published_lengths(data: Path) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import NestedTrainer, TextSizes, Trace, TrainedModel
+from tokbench.bench.plugins import NestedTrainer, TextSizes, Trace, TrainedModel, weighted
 from tokbench.tokenizers_impl.byte_bpe.merges import Learned, Ties, fast_merges
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPETokenizer
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
-from tokbench.tokenizers_impl.training_input import checked_special_tokens, uncut
+from tokbench.tokenizers_impl.training_input import add_weighted, checked_special_tokens, uncut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +50,14 @@ def count_pieces(texts: Iterable[str], rule: PreTokenization) -> PieceCounts:
         )
     counts: Counter[str] = Counter()
     documents = 0
-    for document in texts:
+    for document, weight in weighted(texts):
         if not isinstance(document, str):
             raise TrainingError(
                 f"document {documents} (counted from 0) is {type(document).__name__}, not text; "
                 "leave missing values out before training"
             )
-        counts.update(rule.split(document))
-        documents += 1
+        add_weighted(counts, rule.split(document), weight)
+        documents += weight
     if not counts:
         raise TrainingError(
             f"there is nothing to train on: {documents} documents, no text; a generator that has "

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokbench.tokenizers_impl.joins import learned_joins, told
+from tokbench.tokenizers_impl.joins import Ties, learned_joins, told
 from tokbench.tokenizers_impl.sentencepiece.bpe import SentencePieceBPETokenizer, to_json
 from tokbench.tokenizers_impl.sentencepiece.files import bpe_model, bpe_tokenizer_json
 from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
@@ -25,6 +25,7 @@ def train_pieces(
     n_pieces: int,
     min_frequency: int = 2,
     longest: int = 16,
+    ties: Ties = "smallest",
     trace: Trace | None = None,
 ) -> list[str]:
     """Return merges in the order they were learned, then the characters.
@@ -33,7 +34,9 @@ def train_pieces(
     ['er', 'wer', 'lo', '▁lo', 'ewer', 'e', 'l', 'n', 'o', 'r', 'w', '▁']
     """
     characters = sorted({character for word in words for character in word})
-    joins = learned_joins(words, rule="frequency", min_frequency=min_frequency, longest=longest)
+    joins = learned_joins(
+        words, rule="frequency", min_frequency=min_frequency, longest=longest, ties=ties
+    )
     joins = told(joins, trace)
     merges: dict[str, None] = {}
     while len(merges) + len(characters) < n_pieces and (join := next(joins, None)):
@@ -46,6 +49,11 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
 
     min_frequency: int = Field(2, ge=1, description="How often a pair must occur to be joined.")
     max_piece_length: int = Field(16, gt=0, description="Longest piece, in characters.")
+    ties: Ties = Field(
+        "smallest",
+        description="Of equal pairs, join the `smallest` in code point order, or the one that is "
+        "`first_seen` in the text, as textbooks do.",
+    )
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None
@@ -55,13 +63,14 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
         Raises `TrainingError` for input that cannot be trained on.
         """
         checked = TrainingTexts(texts)
-        words = self.words(checked)
+        words = self.words(checked, in_order=self.ties == "first_seen")
         apart = self.pieces_apart()
         pieces = train_pieces(
             words,
             n_pieces=self.vocab_size - len(apart),
             min_frequency=self.min_frequency,
             longest=self.max_piece_length,
+            ties=self.ties,
             trace=trace,
         )
         tokenizer = SentencePieceBPETokenizer([*apart, *pieces], **self.tokenizer_options())

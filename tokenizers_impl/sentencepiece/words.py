@@ -16,7 +16,7 @@ import regex
 from pydantic import Field
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import TrainedModel, TrainerPlugin
+from tokbench.bench.plugins import TrainedModel, TrainerPlugin, weighted
 from tokbench.tokenizers_impl.sentencepiece.pieces import PieceTokenizer
 from tokbench.tokenizers_impl.sentencepiece.text import (
     LITERAL,
@@ -30,6 +30,7 @@ from tokbench.tokenizers_impl.sentencepiece.text import (
 from tokbench.tokenizers_impl.training_input import (
     SpecialTokens,
     TrainingTexts,
+    add_weighted,
     require_special_token,
     size_note,
 )
@@ -53,9 +54,9 @@ def count_words(
     """
     splitter = WordSplitter([])
     words: Counter[str] = Counter()
-    for text in texts:
+    for text, weight in weighted(texts):
         for line in text.split("\n"):
-            words.update(splitter.split(marked(line, options)))
+            add_weighted(words, splitter.split(marked(line, options)), weight)
     if not (split_by_class or split_digits):
         return words
     pattern = _pattern(split_by_class, split_digits)
@@ -182,8 +183,8 @@ class SentencePieceStyleTrainer(TrainerPlugin):
         n_bytes = 256 if self.byte_fallback else 0
         return [*self.special_tokens, *map(byte_piece, range(n_bytes))]
 
-    def words(self, texts: TrainingTexts) -> dict[str, int]:
-        """Return the words to train on, sorted, with their counts."""
+    def words(self, texts: TrainingTexts, *, in_order: bool = False) -> dict[str, int]:
+        """Return the words to train on with their counts: sorted, or `in_order` of the text."""
         counts = count_words(
             texts,
             self.text_options(),
@@ -193,7 +194,7 @@ class SentencePieceStyleTrainer(TrainerPlugin):
         words = covered_parts(counts, self.character_coverage)
         if not words:
             raise TrainingError("the documents hold nothing but empty lines: train on more text")
-        return dict(sorted(words.items()))
+        return dict(words if in_order else sorted(words.items()))
 
     def how(self, algorithm: str) -> str:
         """Return the rule, and what happens to a text before it, in a line."""

@@ -20,6 +20,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from tokbench.bench.plugins import weighted
+from tokbench.tokenizers_impl.training_input import add_weighted
+
 
 @dataclass(frozen=True, kw_only=True)
 class BertOptions:
@@ -81,8 +84,8 @@ def count_words(texts: Iterable[str], options: BertOptions) -> Counter[str]:
     [(',', 1), ('a', 2), ('bee', 2)]
     """
     chunks: Counter[str] = Counter()
-    for text in texts:
-        chunks.update([text] if has_odd_separators(text) else text.split())
+    for text, weight in weighted(texts):
+        add_weighted(chunks, [text] if has_odd_separators(text) else text.split(), weight)
     characters = CharacterMap(options)
     words: Counter[str] = Counter()
     for chunk, count in chunks.items():

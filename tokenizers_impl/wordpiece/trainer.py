@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokbench.tokenizers_impl.joins import Rule, Spelling, learned_joins, told
+from tokbench.tokenizers_impl.joins import Rule, Spelling, Ties, learned_joins, told
 from tokbench.tokenizers_impl.training_input import (
     SpecialTokens,
     TrainingTexts,
@@ -54,6 +54,7 @@ def train_vocabulary(
     min_frequency: int = 5,
     limit_alphabet: int = 1000,
     max_characters_per_word: int = 100,
+    ties: Ties = "smallest",
     trace: Trace | None = None,
 ) -> list[str]:
     """Return entries in the order of their ids: special tokens, alphabet, joins as they came.
@@ -71,7 +72,9 @@ def train_vocabulary(
     entries |= dict.fromkeys(
         sorted(symbols, key=lambda s: (s.startswith(PREFIX) and len(s) > 2, s))
     )
-    joins = learned_joins(words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED)
+    joins = learned_joins(
+        words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED, ties=ties
+    )
     joins = told(joins, trace)
     while len(entries) < vocab_size and (join := next(joins, None)):
         entries.setdefault(join.token)
@@ -103,7 +106,7 @@ def _normalization(options: BertOptions) -> str:
 
 
 class WordPieceTrainer(MergeTrainer):
-    """tokbench's own WordPiece trainer; deterministic whatever the order of the documents."""
+    """tokbench's own WordPiece trainer; with ties `smallest` the order of documents is no matter."""
 
     vocab_size: int = Field(gt=0, description="Entries to reach.")
     special_tokens: SpecialTokens = Field(
@@ -114,6 +117,11 @@ class WordPieceTrainer(MergeTrainer):
         "likelihood",
         description="`likelihood`: the pair with the highest count(ab) ÷ (count(a) · count(b)). "
         "`frequency`: the most frequent, which is BPE.",
+    )
+    ties: Ties = Field(
+        "smallest",
+        description="Of equal pairs, join the `smallest` in code point order, or the one that is "
+        "`first_seen` in the text, as textbooks do.",
     )
     limit_alphabet: int = Field(1000, gt=0, description="Most frequent characters to keep.")
     max_characters_per_word: int = Field(100, gt=0, description="Longer words are unknown.")
@@ -178,6 +186,7 @@ class WordPieceTrainer(MergeTrainer):
             min_frequency=self.min_frequency,
             limit_alphabet=self.limit_alphabet,
             max_characters_per_word=self.max_characters_per_word,
+            ties=self.ties,
             trace=trace,
         )
         return WordPieceTokenizer(
