@@ -185,9 +185,9 @@ def _lists(values: np.ndarray[Any, Any]) -> list[list[float | None]]:
     return [[None if np.isnan(v) else float(f"{v:.8g}") for v in line] for line in values]
 
 
-def packed(data: bytes) -> str:
+def packed(data: bytes, level: int = 9) -> str:
     """Compress to text; the same bytes give the same text."""
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(data, level, mtime=0)).decode("ascii")
 
 
 def script_json(value: Any) -> str:

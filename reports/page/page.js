@@ -430,11 +430,11 @@ function detailsOf(element) {
 }
 
 function showTip(event) {
-  const element = event.target.closest && event.target.closest("#heat td[data-t], figure .mark[data-t]");
+  const element = event.target.closest && event.target.closest("#heat td[data-t], figure .mark[data-t], #columns .token");
   const tip = $("tip");
   tip.hidden = !element;
   if (!element) return;
-  tip.textContent = detailsOf(element);
+  tip.textContent = element.matches(".token") ? detailsOfToken(element) : detailsOf(element);
   const box = element.getBoundingClientRect();
   tip.style.left = `${Math.min(box.left, window.innerWidth - tip.offsetWidth - 12)}px`;
   tip.style.top = `${box.bottom + 6 + tip.offsetHeight > window.innerHeight ? box.top - tip.offsetHeight - 6 : box.bottom + 6}px`;
@@ -458,6 +458,7 @@ function refresh() {
   drawHeat();
   drawPairs();
   drawCharts();
+  drawExplorer();
   remember();
 }
 
@@ -533,8 +534,8 @@ async function start() {
   $("corpus").value = String(state.corpus);
   $("corpus-label").classList.toggle("hidden", data.corpora.length < 2);
   await unpackDraws();
+  listenToExplorer();
   refresh();
+  await explorerDrawn;
   document.documentElement.dataset.ready = "yes";
 }
-
-start();

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from tokbench.bench.markup import count, number, percent, plural
 from tokbench.reports.page.data import draws_of, payload, script_json
 from tokbench.reports.page.figures import figures
+from tokbench.reports.page.texts import texts_of
 from tokbench.reports.view import (
     TokenizerSummary,
     View,
@@ -43,7 +44,8 @@ SECTIONS = (
 
 def page(view: View) -> str:
     """Return the page of a run."""
-    style, script = _file("page.css"), _file("page.js")
+    style, script = _file("page.css"), _file("page.js") + _file("explorer.js") + "start();\n"
+    texts = texts_of(view)
     text: str = _template().render(
         name=view.run["name"],
         description=view.run["config"].get("description"),
@@ -56,7 +58,8 @@ def page(view: View) -> str:
         sentences=verdicts(view),
         corpora=view.ordered_corpora,
         tables=[_part(view, corpus) for corpus in view.ordered_corpora],
-        texts=None,
+        texts=Markup(script_json(texts)) if texts else None,
+        held=[one["about"] for one in texts],
         failed=list(_failed(view)),
         command=f"tokbench run {view.run['name']}.yaml",
         digest=view.run["digest"],
