@@ -51,6 +51,14 @@ function shownBytes(bytes) {
   return shown + visible(text);
 }
 
+// By the first letter of the text itself: escapes of bytes begin with a Latin one.
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Mandaic}\p{Script=Samaritan}]/u;
+
+function directionOf(text) {
+  const letter = /\p{L}/u.exec(text);
+  return letter && RIGHT_TO_LEFT.test(letter[0]) ? "rtl" : "ltr";
+}
+
 function unpackTexts(packed) {
   if (!chunks.has(packed)) {
     chunks.set(packed, unpack(packed).then((buffer) => JSON.parse(new TextDecoder().decode(buffer))));
@@ -132,7 +140,7 @@ function drawColumn(column, reference) {
     node("h3", {}, name),
     node("p", { class: "note" }, `${number(n, 0)} tokens, ${number(n ? size / n : null)} bytes/token`),
   );
-  const flow = node("div", { class: "flow", dir: "auto", role: "listbox", "aria-label": `Tokens of ${name}`, "aria-orientation": "horizontal" });
+  const flow = node("div", { class: "flow", dir: column.direction, role: "listbox", "aria-label": `Tokens of ${name}`, "aria-orientation": "horizontal" });
   let end = 0;
   for (let i = 0; i < n; i++) {
     const token = column.tokens[i];
@@ -226,7 +234,7 @@ async function redrawExplorer() {
   const bytes = utf8.encode(text);
   const columns = chosenColumns().map((t) => {
     const cut = chunk.cuts[explorer.document][t];
-    return { t, cut, bytes, odd: chunk.odd[t], tokens: typeof cut === "string" ? [] : tokensOf(cut) };
+    return { t, cut, bytes, direction: directionOf(text), odd: chunk.odd[t], tokens: typeof cut === "string" ? [] : tokensOf(cut) };
   });
   explorer.shown = { chunk, columns };
   const reference = columns.length > 1 ? new Set(columns[0].tokens.map((token) => `${token.start}:${token.end}`)) : null;
