@@ -1,227 +1,72 @@
-"""Long tables that have no place in the report of a run: pairs, lengths, tokens by use, witnesses."""
+"""All tables of a run, as Markdown: what `report.md` leaves out.
+
+What every suite found, then each corpus, what survives, vocabularies, probes, speed, what was
+skipped and why, slices and fingerprints, and the definitions. A suite that did not run has no
+section.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from tokbench.bench.markup import count, escape, markdown_table, number, percent
+from tokbench.bench.markup import escape, markdown_table
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
-from tokbench.reports.marks import explained, mark_of, marked
-from tokbench.reports.tokens import code, shown_bytes, shown_text
-from tokbench.reports.view import Row, View, meaning_of, view_of
-
-Rows = list[list[str]]
-MOST_WITNESSES = 500
+from tokbench.reports.sections import inequality, pairs, probing, survival, usage, vocabularies
+from tokbench.reports.sections.closing import method_section, reproduce_section, skipped_section
+from tokbench.reports.sections.conformance import conformance_section
+from tokbench.reports.sections.corpora import corpus_sections
+from tokbench.reports.sections.growth import growth_section
+from tokbench.reports.sections.long_tables import long_tables
+from tokbench.reports.sections.speed import speed_section
+from tokbench.reports.view import View, verdicts, view_of
 
 
 class Detail(ReportPlugin):
-    """`detail.md`: tokens per character, pairs of tokenizers, tokens by use, every witness."""
+    """`detail.md`: every table of a run."""
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return `detail.md`."""
-        view = view_of(results)
-        blocks = [f"# {escape(results.name)}, in detail"]
-        for corpus in view.corpora:
-            blocks += [f"## {escape(corpus)}", *explained(view, corpus)]
-            for title, remark, table in _sections(view, corpus):
-                blocks += [f"### {title}", remark, table]
-        return {"detail.md": "\n\n".join(blocks) + "\n"}
+        return {"detail.md": page(view_of(results))}
 
 
-def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
-    """Yield title, remark and table of every section that has rows."""
-    for title, remark, header, rows, left in (
-        (
-            "Tokens per character",
-            "The ratio of totals, the mean over documents (as textbook exercises compute it), and "
-            "the overhead. Only the last compares languages, and only on parallel text.",
-            ["language", "tokenizer", "of totals", "mean of documents", "overhead",
-             "95 % interval", "of the pivot's content fits"],
-            _per_character(view, corpus),
-            2,
-        ),
-        (
-            "Pairs of tokenizers",
-            "In how many languages the row surely needs fewer tokens than the column: the paired "
-            "95 % interval of their ratio is below 1.",
-            ["", *_headings(view, corpus)],
-            _pairs(view, corpus),
-            1,
-        ),
-        (
-            "Tokens that were emitted",
-            "In the pivot, or the first language.",
-            ["tokenizer", "graphemes/token", "of reference", "start with a space",
-             "bytes, median", "90 %", "longest"],
-            _emitted(view, corpus),
-            1,
-        ),
-        (
-            "Bytes of the tokens emitted",
-            "Over all languages of the corpus: the share of tokens that have so many bytes.",
-            ["bytes", *_headings(view, corpus)],
-            _lengths(view, corpus),
-            1,
-        ),
-        (
-            "Most used tokens",
-            "Over all languages of the corpus, with how often each occurred.",
-            ["tokenizer", "tokens"],
-            _listed(view, corpus, "most_used"),
-            2,
-        ),
-        (
-            "Never used entries",
-            "The first of them by id: in BPE, those merged earliest.",
-            ["tokenizer", "entries"],
-            _listed(view, corpus, "never_used"),
-            2,
-        ),
-        (
-            "Witnesses",
-            "Each kind of loss by language, with a smallest string that shows it.",
-            ["tokenizer", "language", "document", "what happens", "text", "comes back as",
-             "documents with the kind"],
-            _witnesses(view, corpus),
-            6,
-        ),
-    ):  # fmt: skip
-        if rows:
-            yield title, remark, markdown_table(header, rows, left=left)
-
-
-def _headings(view: View, corpus: str) -> list[str]:
-    return [marked(view, name, corpus) for name in view.tokenizers]
-
-
-def _interval(row: Row | None, digits: int = 2, scale: float = 1.0) -> str:
-    if row is None or row["ci_low"] is None or row["ci_high"] is None:
-        return "–"
-    return f"{row['ci_low'] * scale:.{digits}f} to {row['ci_high'] * scale:.{digits}f}"
-
-
-def _per_character(view: View, corpus: str) -> Rows:
-    lines = []
-    for language in view.languages(corpus):
-        for name in view.tokenizers:
-            value = view.value("tokens_per_character", name, corpus, language)
-            if value is None:
-                continue
-            overhead = view.row("overhead", name, corpus, language)
-            lines.append(
-                [
-                    escape(language),
-                    escape(name)
-                    + mark_of(view.row("tokens_per_character", name, corpus, language)),
-                    number(value, 3),
-                    number(view.value("mean_tokens_per_character", name, corpus, language), 3),
-                    percent(overhead["value"] if overhead else None),
-                    _interval(overhead, 1, scale=100),
-                    percent(view.value("context_share", name, corpus, language)),
-                ]
-            )
-    return lines
-
-
-def _pairs(view: View, corpus: str) -> Rows:
-    fewer: dict[tuple[str, str], int] = {}
-    compared = False
-    for name in view.tokenizers:
-        for language in view.languages(corpus):
-            for row in view.rows_at("token_ratio", name, corpus, language):
-                compared, other = True, row["params"]["other"]
-                if row["ci_high"] is not None and row["ci_high"] < 1:
-                    fewer[name, other] = fewer.get((name, other), 0) + 1
-                if row["ci_low"] is not None and row["ci_low"] > 1:
-                    fewer[other, name] = fewer.get((other, name), 0) + 1
-    if not compared:
-        return []
-    return [
-        [
-            marked(view, a, corpus),
-            *("" if a == b else str(fewer.get((a, b), 0)) for b in view.tokenizers),
-        ]
-        for a in view.tokenizers
+def page(view: View) -> str:
+    """Return the page."""
+    blocks = [
+        *_opening(view),
+        *(block for corpus in view.ordered_corpora for block in _corpus(view, corpus)),
+        *survival.survival_section(view),
+        *pairs.pairs_section(view),
+        *vocabularies.vocabulary_section(view),
+        *probing.probe_section(view),
+        *conformance_section(view),
+        *speed_section(view),
+        *growth_section(view),
+        *skipped_section(view),
+        *reproduce_section(view),
+        *method_section(view),
     ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _emitted(view: View, corpus: str) -> Rows:
-    first = view.languages(corpus)[0]
-    lines = []
-    for name in view.tokenizers:
-        if view.value("graphemes_per_token", name, corpus, first) is None:
-            continue
-        lengths = [
-            view.value("token_length", name, corpus, first, quantile=q) for q in (0.5, 0.9, 1.0)
-        ]
-        lines.append(
-            [
-                marked(view, name, corpus),
-                number(view.value("graphemes_per_token", name, corpus, first)),
-                number(view.value("normalized_sequence_length", name, corpus, first)),
-                percent(view.value("space_initial_share", name, corpus, first)),
-                *(count(length) for length in lengths),
-            ]
-        )
-    return lines
+def _opening(view: View) -> Iterator[str]:
+    yield f"# {escape(view.run['name'])}, in detail"
+    if description := view.run["config"].get("description"):
+        yield escape(description)
+    sentences = [*verdicts(view)]
+    for section in (inequality, usage, survival, pairs, vocabularies, probing):
+        sentences += section.verdicts(view)
+    yield "\n".join(f"- {escape(sentence)}" for sentence in sentences)
+    failed = [("corpus", *one) for one in view.failed_corpora.items()]
+    failed += [("tokenizer", *one) for one in view.failed_tokenizers.items()]
+    if failed:
+        rows = [[escape(cell) for cell in line] for line in failed]
+        yield markdown_table(["failed", "name", "why"], rows, left=3)
 
 
-def _listed(view: View, corpus: str, what: str) -> Rows:
-    found = {
-        row["tokenizer"]: row["data"]["tokens"]
-        for row in view.findings
-        if row["suite"] == "information"
-        and row["corpus"] == corpus
-        and row["data"].get("class") == what
-    }
-    return [
-        [marked(view, name, corpus), _tokens(found[name])]
-        for name in view.tokenizers
-        if found.get(name)
-    ]
-
-
-def _tokens(tokens: Sequence[Row]) -> str:
-    return " · ".join(
-        code(_shown(token)) + (f" {token['count']:,}" if "count" in token else "")
-        for token in tokens
-    )
-
-
-def _shown(token: Row) -> str:
-    if token["bytes"] is None:
-        return f"(id {token['id']})"
-    return shown_bytes(bytes.fromhex(token["bytes"]))
-
-
-def _lengths(view: View, corpus: str) -> Rows:
-    shares: dict[tuple[str, int], float] = {}
-    titles: dict[int, str] = {}
-    for name in view.tokenizers:
-        for row in view.rows_at("token_length_share", name, corpus):
-            params = row["params"]
-            longer = params.get("bytes_above")
-            place = params["bytes"] if longer is None else longer + 1
-            titles[place] = str(place) if longer is None else f"more than {longer}"
-            shares[name, place] = row["value"]
-    return [
-        [titles[place], *(percent(shares.get((name, place))) for name in view.tokenizers)]
-        for place in sorted(titles)
-    ]
-
-
-def _witnesses(view: View, corpus: str) -> Rows:
-    found = [f for f in view.findings if f["suite"] == "witnesses" and f["corpus"] == corpus]
-    return [
-        [
-            escape(w["tokenizer"]),
-            escape(w["language"]),
-            escape(w["document_id"] or "–"),
-            escape(meaning_of(w)),
-            code(shown_text(w["data"]["text"])),
-            code(shown_text(w["data"]["back"])),
-            count(w["data"]["texts"]),
-        ]
-        for w in found[:MOST_WITNESSES]
-    ]
+def _corpus(view: View, corpus: str) -> Iterator[str]:
+    yield from corpus_sections(view, corpus)
+    yield from inequality.inequality_sections(view, corpus)
+    yield from probing.code_section(view, corpus)
+    yield from usage.usage_sections(view, corpus)
+    yield from long_tables(view, corpus)

@@ -1,65 +1,53 @@
 """The report of one run, as Markdown that GitHub and any other reader shows alike.
 
-Verdict sentences first, then each corpus, what survives, vocabularies, probes, speed, what was
-skipped and why, how to reproduce, and the definitions. A suite that did not run has no section.
+The answer first, then each corpus, what does not survive, speed, what failed, and how to reproduce
+it. Each fact is said once, tokenizers stand in one order; `detail.md` has every other table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tokbench.bench.markup import escape, markdown_table
+from tokbench.bench.markup import escape
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
-from tokbench.reports.sections import inequality, pairs, probing, survival, usage, vocabularies
-from tokbench.reports.sections.closing import method_section, reproduce_section, skipped_section
-from tokbench.reports.sections.conformance import conformance_section
-from tokbench.reports.sections.corpora import corpus_sections
-from tokbench.reports.sections.growth import growth_section
-from tokbench.reports.sections.speed import speed_section
+from tokbench.reports import detail
+from tokbench.reports.brief.closing import failed_section, link_line, reproduce_section
+from tokbench.reports.brief.corpus import corpus_section
+from tokbench.reports.brief.pictures import pictures
+from tokbench.reports.brief.speed import speed_section
+from tokbench.reports.brief.survival import survival_section
+from tokbench.reports.sections import survival
 from tokbench.reports.view import View, verdicts, view_of
 
 
 class Markdown(ReportPlugin):
-    """`report.md`: the whole run on one page."""
+    """`report.md` with its pictures, and `detail.md`."""
 
     def render(self, results: Results) -> Mapping[str, str]:
-        """Return `report.md`."""
+        """Return `report.md`, `detail.md` and the files of `figures/`."""
         view = view_of(results)
-        blocks = [
-            *_opening(view),
-            *(block for corpus in view.ordered_corpora for block in _corpus(view, corpus)),
-            *survival.survival_section(view),
-            *pairs.pairs_section(view),
-            *vocabularies.vocabulary_section(view),
-            *probing.probe_section(view),
-            *conformance_section(view),
-            *speed_section(view),
-            *growth_section(view),
-            *skipped_section(view),
-            *reproduce_section(view),
-            *method_section(view),
-        ]
-        return {"report.md": "\n\n".join(filter(None, blocks)) + "\n"}
+        drawn = {picture.path: picture.content for picture in pictures(view)}
+        return {"report.md": page(view), "detail.md": detail.page(view), **drawn}
+
+
+def page(view: View) -> str:
+    """Return the page."""
+    blocks = [
+        *_opening(view),
+        *(block for corpus in view.ordered_corpora for block in corpus_section(view, corpus)),
+        *survival_section(view),
+        *speed_section(view),
+        *failed_section(view),
+        *reproduce_section(view),
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _opening(view: View) -> Iterator[str]:
     yield f"# {escape(view.run['name'])}: tokenizers compared"
     if description := view.run["config"].get("description"):
         yield escape(description)
-    sentences = [*verdicts(view)]
-    for section in (inequality, usage, survival, pairs, vocabularies, probing):
-        sentences += section.verdicts(view)
+    sentences = [*verdicts(view), *survival.verdicts(view)]
     yield "\n".join(f"- {escape(sentence)}" for sentence in sentences)
-    failed = [("corpus", *one) for one in view.failed_corpora.items()]
-    failed += [("tokenizer", *one) for one in view.failed_tokenizers.items()]
-    if failed:
-        rows = [[escape(cell) for cell in line] for line in failed]
-        yield markdown_table(["failed", "name", "why"], rows, left=3)
-
-
-def _corpus(view: View, corpus: str) -> Iterator[str]:
-    yield from corpus_sections(view, corpus)
-    yield from inequality.inequality_sections(view, corpus)
-    yield from probing.code_section(view, corpus)
-    yield from usage.usage_sections(view, corpus)
+    yield link_line(view)

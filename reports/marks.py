@@ -34,18 +34,25 @@ def marked(view: View, tokenizer: str, corpus: str) -> str:
 
 def explained(view: View, corpus: str) -> Iterator[str]:
     """Say what the marks mean, where a tokenizer has one on this corpus."""
-    reasons = {r for (_, of), found in view.unranked.items() if of == corpus for r in found}
+    yield from _legend(
+        view, {r for (_, of), rs in view.unranked.items() if of == corpus for r in rs}
+    )
+
+
+def legend(view: View) -> Iterator[str]:
+    """Say what the marks mean, where a tokenizer has one on any corpus."""
+    yield from _legend(view, {reason for reasons in view.unranked.values() for reason in reasons})
+
+
+def _legend(view: View, reasons: set[str]) -> Iterator[str]:
     policy = view.run["policy"]
     if reasons - {"trained_on_text"}:
         limit = percent(policy.get("rank_lost_limit", policy["lost_limit"]))
         yield (
-            f"{UNRANKED} has no place in some languages: more than {limit} of the bytes are lost "
-            "there, no document comes back, token bytes do not add up, there are no tokens, or "
-            f"documents failed. Above {percent(policy['lost_limit'], 0)} lost, premiums are left "
-            "out; then the median is over the languages in brackets."
+            f"{UNRANKED} not ranked in some languages: more than {limit} of the bytes are lost, no "
+            "document comes back, token bytes do not add up, there are no tokens, or documents "
+            f"failed. Above {percent(policy['lost_limit'], 0)} lost, premiums are refused; the "
+            "median is then over the number of languages in brackets."
         )
     if "trained_on_text" in reasons:
-        yield (
-            f"{TRAINED} trained on this very text, which flatters it: not comparable with the "
-            "others, and without a place."
-        )
+        yield f"{TRAINED} trained on this very text: its figures are too good, and it is not ranked."

@@ -200,7 +200,7 @@ def test_a_run_from_a_mapping_does_not_claim_a_command(folder: Path) -> None:
     ran = tokbench.run(config, folder / "reported", jobs=0)
     report = (ran.folder / "report.md").read_text(encoding="utf-8")
     assert "This run was started from Python" in report
-    assert "tokbench run" not in report.split("How to reproduce")[1]
+    assert "```\ntokbench run" not in report.split("How to reproduce")[1]
 
 
 # comparing

@@ -27,7 +27,7 @@ class Case:
     def __init__(self, run: RunOutcome) -> None:
         self.run = run
         self.view = View(run.results)
-        self.report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+        self.report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
 
     def value(self, metric: str, tokenizer: str, corpus: str, **params: Any) -> float | None:
         language = params.pop("language", "en")

@@ -127,7 +127,7 @@ def test_text_that_is_lost_behind_few_unknown_tokens_is_marked_and_never_ranked(
     premium = view.row("premium", tokenizer, "flores", language)
     assert premium is not None
     assert (premium["value"], premium["status"]) == (None, "refused")
-    report = (losses.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (losses.results.folder / "detail.md").read_text(encoding="utf-8")
     [row] = [
         line for line in report.splitlines() if line.startswith(f"| {language} |") and "†" in line
     ]

@@ -57,7 +57,7 @@ def test_b4_speed_is_given_by_length_of_whole_documents(
     longest = found["over_10000"]["params"]
     assert longest["bytes"] == len(texts[-1]) > 50_000  # more than max_bytes, and not cut
     assert found["1001_to_10000"]["params"]["document_bytes"]["median"] == len(texts[2])
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     assert "| web, over 10000 bytes |" in report
 
 
@@ -85,7 +85,7 @@ def test_b5_single_calls_and_batches_never_share_a_figure(
         found = [_kind(row) for row in rows if row["tokenizer"] == name]
         assert sorted(found, key=str) == sorted(kinds * (1 if name == "spm" else 2), key=str)
     assert {row["params"]["reference"] for row in ratios} == {"spm"}
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     for call in (
         "### Encode: one call a document, 1 thread, repeated text",
         "### Encode: one batch, 1 thread, repeated text",

@@ -18,8 +18,8 @@ def skipped_section(view: View) -> Iterator[str]:
     """Yield what has no value, and why."""
     yield "## What was skipped, refused or failed"
     lines = [
-        *_failed_cells(view),
-        *_told(view),
+        *failed_cells(view),
+        *refusals(view),
         *_refused_premiums(view),
         *_refused_headroom(view),
         *untimed(view),
@@ -30,10 +30,10 @@ def skipped_section(view: View) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in lines) if lines else "Nothing."
 
 
-def _told(view: View) -> Iterator[str]:
+def refusals(view: View) -> Iterator[str]:
     """Yield refusals, and what stopped a suite: equal messages once.
 
-    Failures of the run itself are those of its cells, and those of timing are told apart.
+    Failures of the run itself are those of its cells; those of timing have lines of their own.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for finding in view.findings:
@@ -50,7 +50,8 @@ def _told(view: View) -> Iterator[str]:
 _ELSEWHERE = ("run", "throughput")
 
 
-def _failed_cells(view: View) -> Iterator[str]:
+def failed_cells(view: View) -> Iterator[str]:
+    """Yield the cells without a whole count, equal reasons once."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for cell in view.run["cells"]:
         at_the_top = cell["corpus"] in view.failed_corpora
@@ -124,7 +125,7 @@ def _spellings(view: View) -> Iterator[str]:
                 yield (f"{escape(name)} on {escape(corpus)}: {documents} a special token; {read}")
 
 
-def _command(run: Mapping[str, Any]) -> str:
+def command(run: Mapping[str, Any]) -> str:
     """Return the command of a run on one line, safe within a fence and to paste into a shell."""
     settings = [part for override in run["overrides"] for part in ("--set", override)]
     command = shlex.join(["tokbench", "run", run["config_path"], *settings])
@@ -141,7 +142,7 @@ def reproduce_section(view: View) -> Iterator[str]:
             '`tokbench.run(results.run["config"])` runs it again.'
         )
     else:
-        yield f"```\n{_command(run)}\n```"
+        yield f"```\n{command(run)}\n```"
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     yield (
         f"Seed {run['intervals']['seed']}, {run['intervals']['resamples']:,} resamples. {versions}. "

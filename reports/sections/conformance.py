@@ -28,8 +28,8 @@ def mark_explained(view: View) -> Iterator[str]:
     """Say what the mark means, where a tokenizer has it."""
     if not_right(view):
         yield (
-            f"{WRONG} does not give the ids of its reference, or was not compared with it (see "
-            "Conformance): its speed is that of other work, and no reason to prefer it."
+            f"{WRONG} gives other ids than its reference, or was not compared with it (see "
+            "Conformance in detail.md): it does other work, so its speed is not comparable."
         )
 
 
@@ -49,6 +49,14 @@ def conformance_section(view: View) -> Iterator[str]:
     lines = [line for one in said if not one.right for line in _details(one)]
     if lines:
         yield "\n".join(lines)
+
+
+def conformance_failures(view: View) -> Iterator[str]:
+    """Yield a line for each engine that is wrong or could not be compared."""
+    for one in verdicts(view.results):
+        if not one.right:
+            where = f"{escape(one.engine)} against {escape(one.reference)}"
+            yield f"{where}: **{escape(one.verdict)}**: {escape(one.message)}"
 
 
 def _verdict_cells(one: EngineVerdict) -> list[str]:

@@ -70,13 +70,13 @@ def survival_section(view: View) -> Iterator[str]:
 
 def _not_back(view: View, tokenizer: str, corpus: str) -> int:
     return sum(
-        _documents_of_class(view, tokenizer, corpus, name) for name in ("normalized", "lossy")
+        documents_of_class(view, tokenizer, corpus, name) for name in ("normalized", "lossy")
     )
 
 
 def _fidelity_row(view: View, tokenizer: str, corpus: str) -> list[str] | None:
     rounds = [
-        _documents_of_class(view, tokenizer, corpus, name)
+        documents_of_class(view, tokenizer, corpus, name)
         for name in ("exact", "normalized", "lossy")
     ]
     if not any(rounds):
@@ -88,13 +88,14 @@ def _fidelity_row(view: View, tokenizer: str, corpus: str) -> list[str] | None:
         *map(count, rounds),
         percent(line.unk_rate),
         percent(line.lost_share),
-        escape(_causes(view, tokenizer, corpus)) or "–",
+        escape(causes(view, tokenizer, corpus)) or "–",
         percent(view.pooled("byte_fallback_rate", tokenizer, corpus, over="tokens")),
         percent(view.pooled("partial_character_rate", tokenizer, corpus, over="tokens")),
     ]
 
 
-def _documents_of_class(view: View, tokenizer: str, corpus: str, name: str) -> int:
+def documents_of_class(view: View, tokenizer: str, corpus: str, name: str) -> int:
+    """Return how many documents of a corpus have a class of round trip."""
     rows = [
         view.row("round_trip", tokenizer, corpus, language, **{"class": name})
         for language in view.languages(corpus)
@@ -102,7 +103,7 @@ def _documents_of_class(view: View, tokenizer: str, corpus: str, name: str) -> i
     return sum(row["params"]["documents"] for row in rows if row is not None)
 
 
-def _causes(view: View, tokenizer: str, corpus: str) -> str:
+def causes(view: View, tokenizer: str, corpus: str) -> str:
     """Return the causes of loss over all languages, the largest first."""
     lost: dict[str, float] = {}
     for language, meta in view.corpora[corpus].items():

@@ -151,7 +151,7 @@ def test_a_failure_of_timing_is_told_and_leaves_the_exact_files_alone(
         ("good", "encode_throughput", "ok", False),
     ]
     assert "throughput" not in run.results.findings["suite"].to_pylist()
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     assert "not timed: ValueError: cannot go on" in report
     assert any("bad: not timed: ValueError" in problem for problem in run.problems)
     assert run.exit_code == 3

@@ -30,7 +30,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "eng.txt").write_text("ab|d\nab\n", encoding="utf-8")
     (tmp_path / "ell.txt").write_text("αβ|δ\nαβ\n", encoding="utf-8")
     text = Detail().render(tokbench.run(CONFIG, jobs=0))["detail.md"]
-    assert text.startswith("# small-1, in detail\n")
+    assert text.startswith("# small, in detail\n")
     return text
 
 

@@ -20,7 +20,8 @@ markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it
 
 
 def report_of(run: RunOutcome) -> str:
-    return (run.results.folder / "report.md").read_text(encoding="utf-8")
+    """The page of all tables."""
+    return (run.results.folder / "detail.md").read_text(encoding="utf-8")
 
 
 def summary_of(run: RunOutcome) -> str:
@@ -84,7 +85,7 @@ def test_summaries_lead_with_those_that_rank_first(good_run: RunOutcome) -> None
 
 def test_verdicts_open_the_page(good_run: RunOutcome) -> None:
     lines = report_of(good_run).splitlines()
-    assert lines[0] == "# test: tokenizers compared"
+    assert lines[0] == "# test, in detail"
     assert lines[2].startswith("- On texts, pieces ranks first in ")
     assert any(
         line.startswith("- On texts, not ranked") and "lossy in 3 of 3" in line for line in lines
@@ -283,8 +284,16 @@ def test_a_report_needs_parquet_and_run_json_only(good_run: RunOutcome, tmp_path
     for name in ("run.json", "measurements.parquet", "findings.parquet"):
         shutil.copy(good_run.results.folder / name, copy)
     rendered = render_reports(["markdown", "summary"], load_results(copy))
-    assert rendered["report.md"] == report_of(good_run)
-    assert set(rendered) == {"report.md", "summary.txt"}
+    assert rendered["detail.md"] == report_of(good_run)
+    assert set(rendered) == {"report.md", "detail.md", "summary.txt", *FIGURES}
+    assert "| pieces | " in rendered["report.md"]  # tokens in place of a mix: no documents
+    shutil.copytree(good_run.results.folder / "documents", copy / "documents")
+    again = render_reports(["markdown"], load_results(copy))
+    for name, text in again.items():
+        assert (good_run.results.folder / name).read_text(encoding="utf-8") == text
+
+
+FIGURES = ("figures/texts-bytes_per_token.svg", "figures/texts-premium.svg")
 
 
 # one screen

@@ -65,7 +65,7 @@ def run(measure: Callable[..., RunOutcome]) -> RunOutcome:
 
 @pytest.fixture(scope="module")
 def report(run: RunOutcome) -> str:
-    return (run.results.folder / "report.md").read_text(encoding="utf-8")
+    return (run.results.folder / "detail.md").read_text(encoding="utf-8")
 
 
 def tables(markdown: str) -> list[Table]:
@@ -199,7 +199,7 @@ def test_information_is_over_all_languages(report: str) -> None:
 def test_a_run_of_few_suites_has_no_empty_sections(measure: Callable[..., RunOutcome]) -> None:
     small = {**CONFIG, "suites": ["efficiency"], "reports": ["markdown"]}
     run = measure(small, FILES)
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     titles = [line for line in report.splitlines() if line.startswith("##")]
     for title, following in zip(titles, titles[1:], strict=False):
         assert section(report, title.lstrip("# ")).strip() or following.startswith("###"), title
@@ -228,6 +228,6 @@ def test_characters_say_why_they_are_so_many(
         "reports": ["markdown"],
     }
     run = measure(config, FILES)
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     told = section(report, "What the vocabularies hold")
     assert "characters: 1,112,064 entries: every Unicode scalar value, assigned or not" in told

@@ -12,7 +12,7 @@ import pytest
 from tokbench.bench.results.run_folder import load_results
 from tokbench.bench.results.schemas import MEASUREMENTS, table_of, write_parquet
 from tokbench.bench.run.runner import RunOutcome
-from tokbench.reports.markdown import Markdown
+from tokbench.reports.detail import Detail
 
 SHAPE = {"phase": "encode", "call": "batch", "batch_size": None, "threads": 1, "text": "repeated"}
 TEXT = {
@@ -74,7 +74,7 @@ def report(good_run: RunOutcome, tmp_path: Path) -> Callable[..., str]:
         environment = {**good_run.results.environment, "cpu": "CPU 7"}
         (folder / "environment.json").write_text(json.dumps(environment), encoding="utf-8")
         write_parquet(folder / "throughput.parquet", table_of(list(rows), MEASUREMENTS))
-        return Markdown().render(load_results(folder))["report.md"]
+        return Detail().render(load_results(folder))["detail.md"]
 
     return render
 

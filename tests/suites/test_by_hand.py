@@ -247,7 +247,7 @@ def test_no_premium_where_ids_differ(measure: Measure, german: list[dict[str, st
         assert "ids differ from those of the pivot en" in row["detail"]
     assert at(view, "bytes_per_token", "bytes", "de") == 1
     assert run.exit_code == 0
-    report = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    report = (run.results.folder / "detail.md").read_text(encoding="utf-8")
     assert "ids differ from those of the pivot" in report
     assert "parallel by id with pivot" not in report
 

@@ -218,7 +218,7 @@ def test_times_are_in_the_noisy_lane_only(results: Results) -> None:
 
 
 def test_the_report_lists_what_ended(results: Results) -> None:
-    report = (results.folder / "report.md").read_text(encoding="utf-8")
+    report = (results.folder / "detail.md").read_text(encoding="utf-8")
     section = report.partition("## Growth with length")[2].partition("\n## ")[0]
     assert "| one_letter |" in section
     assert (

@@ -184,7 +184,7 @@ def test_the_report_marks_the_speed_of_engines_that_are_not_right(measure: Measu
         "reports": ["markdown", "summary"],
     }
     folder = measure(config, {"texts.jsonl": TEXTS}).results.folder
-    report = (folder / "report.md").read_text(encoding="utf-8")
+    report = (folder / "detail.md").read_text(encoding="utf-8")
     conformance = report.partition("## Conformance")[2].partition("\n## ")[0]
     assert "| splits | reference | **wrong** ✗ | 4 |" in conformance
     assert "| same | reference | exact | 4 |" in conformance

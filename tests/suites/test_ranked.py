@@ -86,7 +86,7 @@ def test_the_same_tokenizer_under_two_keys_is_one(run: RunOutcome) -> None:
 
 
 def test_marks_stand_beside_every_name_and_value(run: RunOutcome) -> None:
-    report = Markdown().render(run.results)["report.md"]
+    report = Markdown().render(run.results)["detail.md"]
     shown = report[: report.index("one example of each kind")].splitlines()
     lines = [line for line in shown if line.startswith(("| lower", "| trained"))]
     assert len(lines) > 4

@@ -1,0 +1,121 @@
+"""What `report.md` says about a corpus: the answer, one table by tokenizer, two by language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tokbench.bench.markup import count, escape, number, plural
+from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.brief.pictures import images
+from tokbench.reports.focus import Standing
+from tokbench.reports.marks import legend, marked
+from tokbench.reports.mix import Mix, answer, mix_of, order
+from tokbench.reports.tables import by_language, unbroken, value_of
+from tokbench.reports.view import TokenizerSummary, View, has_place, median_premium, summarize
+
+
+def corpus_section(view: View, corpus: str) -> Iterator[str]:
+    """Yield the blocks of one corpus."""
+    yield f"## {escape(corpus)}"
+    yield about(view, corpus)
+    lines = {line.tokenizer: line for line in summarize(view, corpus)}
+    names = [name for name in order(view) if name in lines]
+    if not names:
+        yield "No tokenizer has results on this corpus."
+        return
+    mix = mix_of(view, corpus)
+    if mix is not None and (sentence := answer(mix)):
+        yield f"**{escape(sentence)}**"
+    yield _by_tokenizer(view, corpus, [lines[name] for name in names], mix)
+    if corpus == view.ordered_corpora[0]:
+        yield from legend(view)
+    yield from images(view, corpus)
+    yield from _bytes_per_token(view, corpus, names)
+    yield from _premiums(view, corpus, names)
+
+
+def about(view: View, corpus: str) -> str:
+    """Say how large a corpus is, and whether its languages hold the same content."""
+    pivot = view.pivot(corpus)
+    text = f"{plural(len(view.languages(corpus)), 'language')}, {view.documents(corpus)} each"
+    if pivot is None:
+        return f"{text}, not parallel."
+    if view.refusal(corpus):
+        return f"{text}, declared parallel with pivot {escape(pivot)}, but its ids differ."
+    return f"{text}, parallel with pivot {escape(pivot)}."
+
+
+def _by_tokenizer(
+    view: View, corpus: str, lines: Sequence[TokenizerSummary], mix: Mix | None
+) -> str:
+    cost = f"tokens/{mix.unit}" if mix else "tokens"
+    header = ["tokenizer", "vocabulary", unbroken(cost)]
+    header += [unbroken("× best (95 % interval)"), "place"] if mix else []
+    header += [unbroken("median premium")] if view.pivot(corpus) else []
+    header += [unbroken("first in")] if len(view.languages(corpus)) > 1 else []
+    rows = []
+    for line in lines:
+        cells = [marked(view, line.tokenizer, corpus), count(line.n_entries)]
+        standing = mix.of(line.tokenizer) if mix else None
+        cells += _standing_cells(standing) if mix else [count(line.tokens)]
+        if view.pivot(corpus):
+            cells.append(escape(median_premium(line)))
+        if len(view.languages(corpus)) > 1:
+            cells.append(first_in(line))
+        rows.append([*cells[:1], *map(unbroken, cells[1:])])
+    return table(header, rows)
+
+
+def _standing_cells(standing: Standing | None) -> list[str]:
+    if standing is None:
+        return ["–", "–", "–"]
+    ratio = number(standing.ratio, 3)
+    if standing.ratio is not None and standing.low != standing.high:
+        ratio += f" ({number(standing.low, 3)} to {number(standing.high, 3)})"
+    return [number(standing.cost), ratio, str(standing.rank or "–")]
+
+
+def first_in(line: TokenizerSummary) -> str:
+    """Write in how many languages a tokenizer has rank 1."""
+    return f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked"
+
+
+def _bytes_per_token(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    if not any(list(view.values("bytes_per_token", name, corpus)) for name in names):
+        return
+    yield "### Bytes per token"
+    yield (
+        "Higher is better, within a row. Bold: rank 1, no other tokenizer is better by its "
+        "interval. Languages do not compare: their scripts take one to four bytes a character."
+    )
+    yield by_language(view, corpus, names, _ranked_cell)
+
+
+def _ranked_cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
+    rank = view.row("rank", tokenizer, corpus, language)
+    text = value_of("bytes_per_token")(view, tokenizer, corpus, language)
+    is_first = rank is not None and has_place(rank) and rank["value"] == 1
+    return f"**{text}**" if is_first else text
+
+
+def _premiums(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield one table of premiums; between programming languages beside the ratio of characters."""
+    pivot = view.pivot(corpus)
+    metric = "program_premium" if view.kind(corpus) == "code" else "premium"
+    if pivot is None or not any(list(view.values(metric, name, corpus)) for name in names):
+        return
+    yield "### Premium"
+    shown = "; `refused` where too much text is lost" if _is_refused(view, metric, corpus) else ""
+    yield f"Tokens ÷ tokens of the same documents in {escape(pivot)}. Lower is better{shown}."
+    if metric == "program_premium":
+        yield "A language that needs more text needs more tokens: `detail.md` has both ratios."
+    yield by_language(view, corpus, names, value_of(metric))
+
+
+def _is_refused(view: View, metric: str, corpus: str) -> bool:
+    return any(
+        row["status"] == "refused"
+        for name in view.tokenizers
+        for language in view.languages(corpus)
+        for row in view.rows_at(metric, name, corpus, language)
+    )

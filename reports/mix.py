@@ -1,0 +1,134 @@
+"""The mix of languages that a report answers for, how tokenizers stand for it, and their one order.
+
+The mix is the config's `focus` where a corpus has all of its languages, else all languages equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from tokbench.bench.markup import listed, number, percent, plural
+from tokbench.reports.focus import Standing, rates, standings
+from tokbench.reports.view import View, has_place, summarize
+
+
+class Mix(NamedTuple):
+    """Standings of the tokenizers on a corpus, the best first."""
+
+    weights: Mapping[str, float]
+    """Shares of the languages; they add up to 1."""
+    chosen: bool
+    """Whether the config names them."""
+    unit: str
+    """What a cost is tokens for: ``document`` or ``1,000 bytes``."""
+    standings: tuple[Standing, ...]
+
+    def of(self, tokenizer: str) -> Standing | None:
+        """Return how a tokenizer stands, None where nothing of it was counted."""
+        return next((s for s in self.standings if s.tokenizer == tokenizer), None)
+
+
+@lru_cache(maxsize=16)
+def mix_of(view: View, corpus: str) -> Mix | None:
+    """Return the standings of a corpus, None where `documents/` is not in this copy of the run."""
+    return mix_for(view, corpus, focus_of(view, corpus))
+
+
+def mix_for(view: View, corpus: str, focus: Mapping[str, float]) -> Mix | None:
+    """Return the standings for a mix of languages; an empty mix is all languages equally."""
+    names = [name for name in view.tokenizers if (name, corpus) in view.measured]
+    if not names or not all(_is_stored(view, name, corpus) for name in names):
+        return None
+    found = rates(view, corpus)
+    weights = dict(focus) or dict.fromkeys(found.languages, 1.0)
+    total = sum(weights.values())
+    placed = {name: all(_has_place(view, name, corpus, k) for k in weights) for name in names}
+    return Mix(
+        weights={k: w / total for k, w in weights.items()},
+        chosen=bool(focus),
+        unit=found.unit,
+        standings=tuple(standings(found, weights, placed)),
+    )
+
+
+def _is_stored(view: View, tokenizer: str, corpus: str) -> bool:
+    return (view.results.folder / "documents" / f"{tokenizer}@{corpus}.parquet").is_file()
+
+
+def _has_place(view: View, tokenizer: str, corpus: str, language: str) -> bool:
+    rank = view.row("rank", tokenizer, corpus, language)
+    return rank is not None and has_place(rank)
+
+
+def focus_of(view: View, corpus: str) -> dict[str, float]:
+    """Return the config's focus where the corpus has all of its languages, else none."""
+    focus: dict[str, Any] = view.run["config"].get("focus") or {}
+    known = set(view.corpora[corpus])
+    return {k: float(w) for k, w in focus.items()} if focus and set(focus) <= known else {}
+
+
+@lru_cache(maxsize=4)
+def order(view: View) -> tuple[str, ...]:
+    """Return all tokenizers in the order of every table: as they stand on the first corpus."""
+    first: list[str] = []
+    for corpus in view.ordered_corpora[:1]:
+        mix = mix_of(view, corpus)
+        stand = [s.tokenizer for s in mix.standings] if mix else []
+        first = stand or [line.tokenizer for line in summarize(view, corpus)]
+    return (*first, *(name for name in view.tokenizers if name not in first))
+
+
+def shares_in_words(mix: Mix) -> str:
+    """Write the shares of a mix.
+
+    >>> shares_in_words(Mix({"hin": 0.6, "eng": 0.4}, True, "document", ()))
+    '60 % hin and 40 % eng'
+    >>> shares_in_words(Mix({"hin": 0.5, "eng": 0.5}, False, "document", ()))
+    '2 languages in equal shares'
+    """
+    if not mix.chosen:
+        return f"{plural(len(mix.weights), 'language')} in equal shares"
+    parts = [f"{_share(w)} {k}" for k, w in mix.weights.items()]
+    return listed(parts)
+
+
+def _share(weight: float) -> str:
+    return f"{weight * 100:.4g} %"
+
+
+def answer(mix: Mix) -> str | None:
+    """Say which tokenizer needs the fewest tokens for a mix, and by how much; None without places."""
+    placed = [s for s in mix.standings if s.rank is not None]
+    if not placed or placed[0].cost is None:
+        return None
+    best, *others = placed
+    sentence = (
+        f"For text of {shares_in_words(mix)}, {best.tokenizer} needs the fewest tokens: "
+        f"{number(best.cost)} per {mix.unit}"
+    )
+    return f"{sentence}; {_next(others[0])}." if others else f"{sentence}."
+
+
+def _next(other: Standing) -> str:
+    """Say how the second stands to the first.
+
+    >>> _next(Standing(tokenizer="b", cost=3.0, ratio=1.5, low=1.4, high=1.6, rank=2))
+    'next is b with 50.0 % more (95 % interval 40.0 % to 60.0 %)'
+    """
+    ratio, low, high = other.ratio or 1.0, other.low or 1.0, other.high or 1.0
+    ends = f"95 % interval {signed(low - 1)} to {signed(high - 1)}"
+    if other.rank == 1:
+        return f"{other.tokenizer} cannot be told from it ({signed(ratio - 1)}, {ends})"
+    return f"next is {other.tokenizer} with {percent(ratio - 1)} more ({ends})"
+
+
+def signed(share: float) -> str:
+    """Write a difference in per cent, with a sign where it is below zero.
+
+    >>> signed(0.25), signed(-0.004)
+    ('25.0 %', '−0.4 %')
+    """
+    text = f"{abs(share) * 100:.1f} %"
+    return f"−{text}" if share < 0 and text != "0.0 %" else text
