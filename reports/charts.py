@@ -292,7 +292,9 @@ def heat_file(
 ) -> str:
     """Return a heat map as an SVG file: `rows` are a label and (text, 0 to 1) for each column."""
     cell, left, head = 62.0, LABELS, 84.0
-    width, height = left + cell * len(columns) + 14, head + ROW * len(rows) + 6
+    ends = (cell * (c + 0.5) + 6 * len(name) for c, name in enumerate(columns))
+    width = left + max(cell * len(columns) + 14, *ends)  # the last labels lean over the edge
+    height = head + ROW * len(rows) + 6
     marks = [svg.text(4, 16, title, class_="axis")]
     for c, column in enumerate(columns):
         x = left + cell * c + cell / 2

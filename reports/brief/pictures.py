@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from tokbench.bench.markup import escape, number
 from tokbench.reports import charts, svg
+from tokbench.reports.marks import mark_of
 from tokbench.reports.mix import order
 from tokbench.reports.page.figures import HEAT_STYLE, by_script
 from tokbench.reports.view import View
@@ -63,7 +64,9 @@ def _heat(view: View, corpus: str, names: list[str], title: str) -> str:
         values = [view.value("bytes_per_token", name, corpus, language) for name in names]
         known = [value for value in values if value is not None]
         low, high = min(known, default=0.0), max(known, default=0.0)
-        rows.append((language, [(number(v), _depth(v, low, high)) for v in values]))
+        marks = [mark_of(view.row("bytes_per_token", n, corpus, language)) for n in names]
+        shown = [f"{number(v)}{mark}" for v, mark in zip(values, marks, strict=True)]
+        rows.append((language, [(s, _depth(v, low, high)) for s, v in zip(shown, values, strict=True)]))
     return charts.heat_file(title, names, rows, f"svg{{background:#fff}}{HEAT_STYLE}")
 
 
