@@ -34,8 +34,11 @@ def result(text: str) -> None:
     _print(sys.stdout, text)
 
 
-Painted = tuple[str, int | None]
-"""A piece of a line, and the number of its colour; None for plain text."""
+Painted = tuple[str, int | str | None]
+"""A piece of a line, and the number of its background or the name of its style; None is plain."""
+
+_STYLES = {"best": "1;32", "unranked": "2", "heading": "1"}
+"""Bold green, dim and bold."""
 
 _COLOURS = (44, 45, 46, 42, 43)
 """Backgrounds: blue, magenta, cyan, green, yellow; the two beside each other differ most."""
@@ -56,9 +59,11 @@ def result_painted(lines: Iterable[Sequence[Painted]]) -> None:
             _print(sys.stdout, plain)
 
 
-def _paint(text: str, colour: int | None) -> str:
+def _paint(text: str, colour: int | str | None) -> str:
     if colour is None:
         return text
+    if isinstance(colour, str):
+        return f"\x1b[{_STYLES[colour]}m{text}\x1b[0m"
     return f"\x1b[30;{_COLOURS[colour % len(_COLOURS)]}m{text}\x1b[0m"
 
 

@@ -37,6 +37,7 @@ GROUPS = {
         "validate": ListedCommand("run:validate", "Check CONFIG and the files that it names."),
     },
     "Look": {
+        "show": ListedCommand("report:show", "Print the tables of a run, or the values you name."),
         "report": ListedCommand(
             "report:report", "Write a run's report again, or the history of several runs."
         ),

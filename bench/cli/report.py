@@ -72,6 +72,57 @@ def report(
     _open(files, runs[0], show)
 
 
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--language", "languages", multiple=True, help="Only this language; repeatable.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this tokenizer; repeatable.")
+@click.option("--metric", "metrics", multiple=True, help="Only this metric; repeatable.")
+@click.option(
+    "--focus",
+    multiple=True,
+    metavar="LANGUAGE=SHARE",
+    help="Rank tokenizers for a mix of languages, such as hin_Deva=0.6; repeatable.",
+)
+def show(
+    run: Path,
+    languages: tuple[str, ...],
+    tokenizers: tuple[str, ...],
+    metrics: tuple[str, ...],
+    focus: tuple[str, ...],
+) -> None:
+    """Print the tables of a run, or the values you name.
+
+    Without options: the table by tokenizer. With --language, --tokenizer or --metric: values with
+    their intervals. The table fits the terminal: columns that do not fit are named below it.
+    """
+    from tokbench.bench.console import result_painted, width
+    from tokbench.bench.results.report import Asked, screen
+    from tokbench.bench.results.run_folder import load_results
+
+    shares = dict(map(_share, focus))
+    if shares and (languages or tokenizers or metrics):
+        raise click.UsageError("--focus ranks all tokenizers: use it without the other options")
+    results = load_results(run)
+    with _showing(run):
+        lines = list(screen(results, Asked(languages, tokenizers, metrics, shares), width()))
+    result_painted(lines)
+
+
+def _share(text: str) -> tuple[str, float]:
+    """Read ``LANGUAGE=SHARE``."""
+    language, _, share = text.rpartition("=")
+    try:
+        value = float(share)
+    except ValueError:
+        value = 0.0
+    if not language or not 0 < value < float("inf"):
+        raise click.BadParameter(
+            f"{text!r} is not LANGUAGE=SHARE with a share above 0, such as hin_Deva=0.6",
+            param_hint="--focus",
+        )
+    return language, value
+
+
 @contextmanager
 def _showing(*runs: Path) -> Iterator[None]:
     """Name the runs in which a report meets a value that no run contains.

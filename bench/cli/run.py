@@ -64,8 +64,8 @@ def run(
         import pandas  # noqa: F401 - pyarrow imports both at its first array
         import pyarrow.pandas_compat  # noqa: F401
 
-        from tokbench.bench.console import ConsoleProgress, remark, result
-        from tokbench.bench.results.report import render_reports
+        from tokbench.bench.console import ConsoleProgress, remark, result_painted, width
+        from tokbench.bench.results.report import Asked, screen
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
 
@@ -84,8 +84,7 @@ def run(
             rerun=rerun,
             executor=workers,
         )
-    for text in render_reports(["summary"], outcome.results).values():
-        result(text)
+    result_painted(screen(outcome.results, Asked(), width()))
     for problem in outcome.problems:
         remark(problem)
     sys.exit(outcome.exit_code)

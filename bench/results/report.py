@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tokbench.bench import plugins
+from tokbench.bench.console import Painted
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import what_failed
 from tokbench.bench.files import write_whole
@@ -19,6 +20,24 @@ class ReportPlugin(ReportOptions):
 
     def render(self, results: Results) -> Mapping[str, str]:
         """Return the text of each file to write, by file name."""
+        raise NotImplementedError
+
+
+class Asked(NamedTuple):
+    """What a table on a terminal is about; nothing chosen is the table by tokenizer."""
+
+    languages: Sequence[str] = ()
+    tokenizers: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    focus: Mapping[str, float] = {}
+    """Shares of languages, in place of the config's."""
+
+
+class ScreenPlugin(ReportPlugin):
+    """A report that is also shown on a terminal."""
+
+    def show(self, results: Results, asked: Asked, width: int) -> Iterator[Sequence[Painted]]:
+        """Yield lines of at most `width` columns; `UsageError` for a name that is not in the run."""
         raise NotImplementedError
 
 
@@ -38,6 +57,13 @@ def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
     for name in names:
         files |= plugins.without_options(ReportPlugin, name).render(results)
     return files
+
+
+def screen(results: Results, asked: Asked, width: int) -> Iterator[Sequence[Painted]]:
+    """Yield the lines of a run on a terminal, from the report `summary`."""
+    found = plugins.without_options(ReportPlugin, "summary")
+    assert isinstance(found, ScreenPlugin)
+    yield from found.show(results, asked, width)
 
 
 def write_reports(

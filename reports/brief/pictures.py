@@ -66,7 +66,9 @@ def _heat(view: View, corpus: str, names: list[str], title: str) -> str:
         low, high = min(known, default=0.0), max(known, default=0.0)
         marks = [mark_of(view.row("bytes_per_token", n, corpus, language)) for n in names]
         shown = [f"{number(v)}{mark}" for v, mark in zip(values, marks, strict=True)]
-        rows.append((language, [(s, _depth(v, low, high)) for s, v in zip(shown, values, strict=True)]))
+        rows.append(
+            (language, [(s, _depth(v, low, high)) for s, v in zip(shown, values, strict=True)])
+        )
     return charts.heat_file(title, names, rows, f"svg{{background:#fff}}{HEAT_STYLE}")
 
 

@@ -33,9 +33,9 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
         ),
         (
             "Pairs of tokenizers",
-            "In how many languages the row surely needs fewer tokens than the column: the paired "
-            "95 % interval of their ratio is below 1.",
-            ["", *_headings(view, corpus)],
+            "In how many languages the row needs fewer tokens than the column: the paired 95 % "
+            "interval of their ratio is below 1.",
+            ["tokenizer", *_headings(view, corpus)],
             _pairs(view, corpus),
             1,
         ),
@@ -120,6 +120,8 @@ def _pairs(view: View, corpus: str) -> Rows:
     for name in view.tokenizers:
         for language in view.languages(corpus):
             for row in view.rows_at("token_ratio", name, corpus, language):
+                if row["value"] is None:  # nothing to compare with: the row names no other
+                    continue
                 compared, other = True, row["params"]["other"]
                 if row["ci_high"] is not None and row["ci_high"] < 1:
                     fewer[name, other] = fewer.get((name, other), 0) + 1

@@ -1,0 +1,1 @@
+"""Tables of a run for a terminal of any width."""
