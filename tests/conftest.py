@@ -32,6 +32,7 @@ REPOSITORY = Path(__file__).parent.parent
 _HF_HOME = tempfile.TemporaryDirectory(prefix="tokbench-tests-")
 os.environ["HF_HOME"] = _HF_HOME.name
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKBENCH_CACHE"] = str(Path(_HF_HOME.name) / "tokbench")  # of module fixtures
 
 
 # Ctrl-C reaches the processes that tests start, though who started pytest ignores it (nohup, &).

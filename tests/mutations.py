@@ -1,7 +1,7 @@
 """Valid files changed at random: what a damaged or hostile input may look like.
 
-`TOKBENCH_MUTATIONS` says how many of each kind are tried (200 unless it is set); the seed is fixed,
-so the first N of a longer run are those of a shorter one.
+Every run of the tests tries 40 of each kind. The long proof (`-m long`) tries 200, or as many as
+`TOKBENCH_MUTATIONS` says. The seed is fixed: a longer run begins with those of a shorter one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 N = int(os.environ.get("TOKBENCH_MUTATIONS", "200"))
+COUNTS = [40, pytest.param(N, marks=pytest.mark.long)]
+"""How many to try, for `pytest.mark.parametrize`."""
 SEED = 18
 
 VALUES: tuple[Any, ...] = (

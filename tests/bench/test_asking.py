@@ -15,7 +15,8 @@ import pytest
 from run_files import exact_files
 from tokbench.bench.results.run_folder import Results, load_results
 
-SECONDS = 5
+SECONDS = 10
+"""A machine with other work may keep a sound worker from reporting for some of them."""
 FAULTS = {
     "raise": "ValueError: cannot go on",
     "panic": "PanicException: the regex engine ran out of stack",
@@ -44,7 +45,7 @@ def run(toys_known: None, tmp_path_factory: Any, tokbench: Any) -> Run:
             "name": "asking",
             "corpora": {"c": {"source": "files", "path": "rows.jsonl", "language": "en"}},
             "reports": [],
-            "limits": {"seconds": SECONDS, "memory": "400 MB"},
+            "limits": {"memory": "400 MB"},
             **config,
         }
         (folder / "asking.yaml").write_text(json.dumps(whole), encoding="utf-8")
@@ -64,7 +65,8 @@ def asked(run: Run) -> tuple[Any, Results]:
     """One run with a tokenizer for each fault, and one that is well."""
     tokenizers = {**faulty(*FAULTS), "well": {"type": "utf8_bytes"}}
     suites = {"efficiency": {}, "toy_questions": {"rounds": 2}}
-    return run({"tokenizers": tokenizers, "suites": suites}, "--jobs", "2")
+    limits = {"seconds": SECONDS, "memory": "400 MB"}
+    return run({"tokenizers": tokenizers, "suites": suites, "limits": limits}, "--jobs", "2")
 
 
 def answers(results: Results, tokenizer: str) -> list[tuple[float | None, str | None]]:
@@ -153,44 +155,54 @@ def test_too_many_lost_texts_end_the_suite_for_that_tokenizer(run: Run) -> None:
     assert [value for value, _ in answers(results, "well")] == [6, 6, 6]
 
 
-REAL = {
-    "witnesses": ({"fuzz": 3}, "boom"),
-    "probes": ({"code_bytes": 0}, "x = 1"),
-    "vocabulary": ({}, "x  y"),
-    "headroom": ({"documents": 2}, "one two"),
+CRASHES = {
+    "witnesses": {"where": "decode", "word": "\u0301"},  # hard strings hold no word of ours
+    "probes": {"word": "x = 1"},
+    "vocabulary": {"word": "x  y"},
+    "headroom": {"where": "pre_tokens", "word": "one two"},
+    "differential": {"word": "\u0301"},
 }
+"""By suite: where, and at what, the tokenizer of that suite's name crashes."""
 
 
-@pytest.mark.parametrize("suite", REAL)
-def test_each_suite_that_asks_outlives_a_crash(run: Run, suite: str) -> None:
-    options, word = REAL[suite]
-    where = "pre_tokens" if suite == "headroom" else "encode"
-    if suite == "witnesses":  # its hard strings hold no word: take what every text becomes
-        where, word = "decode", "\u0301"
-    tokenizers = {**faulty("crash", word=word, where=where), "well": {"type": "utf8_bytes"}}
-    done, results = run({"tokenizers": tokenizers, "suites": {suite: options, "efficiency": {}}})
+@pytest.fixture(scope="module")
+def crashed(run: Run) -> tuple[Any, Results]:
+    """One run of the suites that ask, each with a tokenizer that crashes at a text of its own."""
+    tokenizers = {
+        suite: {"type": "toy_faulty", "how": "crash", **options}
+        for suite, options in CRASHES.items()
+    }
+    pairs = [{"first": "well", "second": "differential"}, {"first": "well", "second": "again"}]
+    suites = {
+        "witnesses": {"fuzz": 3},
+        "probes": {"code_bytes": 0},
+        "vocabulary": {},
+        "headroom": {"documents": 2},
+        "differential": {"pairs": pairs, "fuzz": 3},
+        "efficiency": {},
+    }
+    well = {"well": {"type": "utf8_bytes"}, "again": {"type": "utf8_bytes"}}
+    return run({"tokenizers": {**tokenizers, **well}, "suites": suites})
+
+
+@pytest.mark.parametrize("suite", CRASHES)
+def test_each_suite_that_asks_outlives_a_crash(crashed: Any, suite: str) -> None:
+    done, results = crashed
     assert done.returncode == 3
-    found = failures(results, suite=suite, tokenizer="crash")
+    found = failures(results, suite=suite, tokenizer=suite)
     assert found
     assert "its worker process was killed by SIGSEGV" in found[-1]["message"]
     rows = results.measurements.to_pylist()
-    assert {row["tokenizer"] for row in rows if row["suite"] == suite} == {"crash", "well"}
+    about = {row["tokenizer"] for row in rows if row["suite"] == suite}
+    assert about >= ({"well"} if suite == "differential" else {suite, "well"})
     assert all(row["value"] is not None for row in rows if row["suite"] == "efficiency")
 
 
-def test_a_pair_outlives_the_crash_of_one_which_is_named(run: Run) -> None:
-    pairs = [{"first": "well", "second": "crash"}, {"first": "well", "second": "again"}]
-    tokenizers = {
-        "well": {"type": "utf8_bytes"},
-        "again": {"type": "utf8_bytes"},
-        **faulty("crash", word="\u0301"),
-    }
-    suites = {"differential": {"pairs": pairs, "fuzz": 3}}
-    done, results = run({"tokenizers": tokenizers, "suites": suites})
-    assert done.returncode == 3
+def test_a_pair_outlives_the_crash_of_one_which_is_named(crashed: Any) -> None:
+    _, results = crashed
     found = failures(results, suite="differential")
     assert found
-    assert all(finding["tokenizer"] in ("crash", "well") for finding in found)
+    assert all(finding["tokenizer"] in ("differential", "well") for finding in found)
     rows = [r for r in results.measurements.to_pylist() if r["metric"] == "id_agreement"]
     agreement = [r["value"] for r in rows if json.loads(r["params"]).get("second") == "again"]
     assert agreement
@@ -239,7 +251,7 @@ def test_one_text_is_looked_at_with_every_tokenizer_that_outlives_it(
             "no_load": {"type": "toy_faulty", "how": "crash", "where": "load"},
             "well": {"type": "utf8_bytes"},
         },
-        "limits": {"seconds": 4, "memory": "400 MB"},
+        "limits": {"seconds": SECONDS, "memory": "400 MB"},
     }
     (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
     text = "the boom"
@@ -250,6 +262,6 @@ def test_one_text_is_looked_at_with_every_tokenizer_that_outlives_it(
     lines = {line.partition(": ")[0]: line for line in done.stderr.splitlines()}
     for how, reason in FAULTS.items():
         if how != "interrupt":
-            assert reason.replace(f"{SECONDS} s", "4 s") in lines[how]
+            assert reason in lines[how]
     assert "was killed by SIGSEGV while loading" in lines["no_load"]
     assert "well" not in lines

@@ -1,6 +1,6 @@
 """Whatever is done to a corpus file, there is a slice or an error of our own, and soon.
 
-Two hundred files by a fixed seed; ``TOKBENCH_MUTATIONS=2000`` in the environment tries as many.
+Forty files by a fixed seed; `-m long` tries 200, or as many as `TOKBENCH_MUTATIONS` says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import gzip
 import io
 import json
 import lzma
-import os
 import random
 import time
 import zipfile
@@ -23,13 +22,12 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
+from mutations import COUNTS, SEED
 from tokbench.bench.config.corpora import CorpusEntry
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus.slices import materialise
 from tokbench.bench.errors import CorpusError
 
-SEED = 18
-MUTATIONS = int(os.environ.get("TOKBENCH_MUTATIONS", "200"))
 SECONDS = 30.0
 """For one file; the limit of the reading itself is lower."""
 
@@ -128,11 +126,12 @@ def case(number: int, folder: Path) -> dict[str, Any]:
 
 # pandas leaves a file open when it cannot read its first line
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_mutated_corpus_gives_a_slice_or_an_error_of_our_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n", COUNTS)
+def test_a_mutated_corpus_gives_a_slice_or_an_error_of_our_own(tmp_path: Path, n: int) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(CorpusEntry)
     limits, slices = Limits(corpus_seconds=10), 0
     said: list[tuple[int, int, str]] = []
-    for number in range(MUTATIONS):
+    for number in range(n):
         folder = tmp_path / str(number)
         folder.mkdir()
         entry = adapter.validate_python(case(number, folder))
@@ -150,7 +149,7 @@ def test_a_mutated_corpus_gives_a_slice_or_an_error_of_our_own(tmp_path: Path) -
         assert code == 3, number
         assert message.startswith("corpus 'mine', language 'en': "), number
         assert str(tmp_path) not in message, number
-    assert min(slices, len(said)) > MUTATIONS // 20  # else the series tries nothing
+    assert min(slices, len(said)) > n // 20  # else the series tries nothing
 
 
 def test_the_unmutated_files_are_sound(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from command_line import tokbench
+
 markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it-py")
 pytest.importorskip("linkify_it", reason="linkify-it-py is needed to find bare links")
 PAGE = markdown_it.MarkdownIt("gfm-like")
@@ -37,9 +39,17 @@ BESIDE = re.compile(r"figures/(www\.evil\.com|a%2312)-(bytes_per_token|premium)\
 OURS = {"<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"}
 
 
+@pytest.fixture(scope="module", params=["short", pytest.param("whole", marks=pytest.mark.long)])
+def whole(request: pytest.FixtureRequest) -> bool:
+    """Whether commands run in processes of their own, over three tokens a language and all cases."""
+    return bool(request.param == "whole")
+
+
 @pytest.fixture(scope="module")
-def tokens() -> list[str]:
-    """The hostile list, with the token strings of the shared cases where they are."""
+def tokens(whole: bool) -> list[str]:
+    """The hostile list; the whole form has the token strings of the shared cases too."""
+    if not whole:
+        return HOSTILE
     cases = Path(os.environ.get("TOKBENCH_CASES", Path(__file__).parents[2] / "../shared/cases"))
     file = cases / "table_tokens.jsonl"
     more = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -47,10 +57,10 @@ def tokens() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, tokens: list[str]) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, tokens: list[str], whole: bool) -> Path:
     """A folder with a run of hostile names, its reports and comparisons."""
     place = tmp_path_factory.mktemp("hostile")
-    config = _config(place, tokens)
+    config = _config(place, tokens, 3 if whole else 12)
     broken = (config["corpora"].pop("a#12"), config["tokenizers"].pop("evil.com"))
     for name in ("second", "first"):
         if name == "first":
@@ -61,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokens: list[str]) -> Path:
     return place
 
 
-def _config(place: Path, tokens: list[str]) -> dict[str, Any]:
+def _config(place: Path, tokens: list[str], width: int) -> dict[str, Any]:
     for number, name in enumerate(("one @user #12 www.evil.com.jsonl", "two <img src=a>.jsonl")):
         rows = [{"id": t, "text": f"{t} {t} {number}"} for t in tokens]
         (place / name).write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
@@ -73,7 +83,7 @@ def _config(place: Path, tokens: list[str]) -> dict[str, Any]:
             "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}}  # fmt: skip
     (place / "tokenizer @user #3.json").write_text(json.dumps(spec), encoding="utf-8")
     files = ["one @user #12 www.evil.com.jsonl", "two <img src=a>.jsonl"]
-    keys = ["  ".join(tokens[i : i + 3]) + "  " for i in range(0, len(tokens), 3)]
+    keys = ["  ".join(tokens[i : i + width]) + "  " for i in range(0, len(tokens), width)]
     languages = {
         key: {"tag": f"en-{REGIONS[i]}", "file": files[i % 2]} for i, key in enumerate(keys)
     }
@@ -91,7 +101,7 @@ def _config(place: Path, tokens: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tokbench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _in_a_process(folder: Path, *arguments: str) -> Any:
     return subprocess.run(
         [sys.executable, "-m", "tokbench", *arguments],
         cwd=folder,
@@ -102,14 +112,23 @@ def _tokbench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
+def _here(folder: Path, *arguments: str) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = tokbench(*arguments, *(("--jobs", "0") if arguments[0] == "run" else ()))
+    assert isinstance(done.exception, SystemExit | None), (arguments, done.exception)
+    return done
+
+
 @pytest.fixture(scope="module")
-def outputs(folder: Path) -> list[str]:
+def outputs(folder: Path, whole: bool) -> list[str]:
     """All that the commands print."""
     said = []
+    run = _in_a_process if whole else _here
     baseline = "x <img src=a> [l](http://e.com) **b** @user.baseline.json"
     for arguments in (
-        ("run", "first.yaml", "--jobs", "1"),
-        ("run", "second.yaml", "--jobs", "1"),
+        ("run", "first.yaml"),
+        ("run", "second.yaml"),
         ("baseline", "save", "runs/second-1", baseline),
         ("compare", baseline, "runs/first-1", "--output", "base"),
         ("compare", "runs/first-1", "runs/second-1", "--output", "out"),
@@ -120,7 +139,7 @@ def outputs(folder: Path) -> list[str]:
         ("plan", "first.yaml"),
         ("validate", "first.yaml", "--set", "tokenizers.\x1b[31mx={type: utf8_bytes}"),
     ):
-        done = _tokbench(folder, *arguments)
+        done = run(folder, *arguments)
         assert "Traceback" not in done.stderr, (arguments, done.stderr[-3000:])
         said += [done.stdout, done.stderr]
     return said

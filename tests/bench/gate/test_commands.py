@@ -77,11 +77,6 @@ def set_environment(run: Path, **changes: Any) -> None:
     path.write_text(json.dumps(environment | changes), encoding="utf-8")
 
 
-TIMED = {
-    "suites": {"efficiency": {}, "throughput": {"rounds": 6, "processes": 1, "milliseconds": 0.1}}
-}
-
-
 def set_ratio(run: Path, value: float) -> None:
     """Store a ratio to a pinned tokenizer, so that nothing depends on the clock."""
     path = run / "throughput.parquet"
@@ -94,9 +89,9 @@ def set_ratio(run: Path, value: float) -> None:
 
 
 @pytest.fixture
-def timed(measure_bpe: MeasureBpe) -> tuple[Path, Path]:
-    """Two runs with a stored ratio of 0.80 on the same CPU."""
-    base, candidate = (measure_bpe(name, extra=TIMED).folder for name in ("a", "b"))
+def timed(timed_run: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Two copies of a run with a stored ratio of 0.80 on the same CPU."""
+    base, candidate = (Path(shutil.copytree(timed_run, tmp_path / name)) for name in ("a", "b"))
     for run in (base, candidate):
         set_ratio(run, 0.8)
         set_environment(run, cpu="CPU A")
@@ -135,11 +130,10 @@ def test_sizes_are_compared_on_any_machine_and_timing_only_on_the_same(
     assert f"timing not compared: {reason}" in done.output
 
 
-def test_a_baseline_says_that_it_stores_no_timing(measure_bpe: MeasureBpe, tmp_path: Path) -> None:
-    run = measure_bpe(extra=TIMED).folder
-    saved = tokbench("baseline", "save", run, tmp_path / "t.baseline.json")
+def test_a_baseline_says_that_it_stores_no_timing(timed_run: Path, tmp_path: Path) -> None:
+    saved = tokbench("baseline", "save", timed_run, tmp_path / "t.baseline.json")
     assert saved.exit_code == 0, saved.output
-    done = tokbench("compare", tmp_path / "t.baseline.json", run)
+    done = tokbench("compare", tmp_path / "t.baseline.json", timed_run)
     assert done.exit_code == 0, done.output
     assert "timing not compared: a baseline stores none" in done.output
 

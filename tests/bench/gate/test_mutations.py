@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mutations import SEED, N, flipped, mutated
+from mutations import COUNTS, SEED, flipped, mutated
 from tokbench.bench.cli import main
 from tokbench.bench.compare.baseline_file import seal_of
 from tokbench.bench.files import parse_json
@@ -39,7 +39,10 @@ def tokbench(runner: CliRunner, *arguments: object) -> Result:
     return done
 
 
-def test_mutated_baselines(measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner) -> None:
+@pytest.mark.parametrize("n", COUNTS)
+def test_mutated_baselines(
+    measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner, n: int
+) -> None:
     run = measure_bpe(tokenizers={"bpe": ("th",), "other": ("th", "at")}, extra=GATE).folder
     path, bad = tmp_path / "good.baseline.json", tmp_path / "bad.baseline.json"
     tokbench(runner, "baseline", "save", run, path)
@@ -47,7 +50,7 @@ def test_mutated_baselines(measure_bpe: MeasureBpe, tmp_path: Path, runner: CliR
     document = json.loads(whole)
     chosen = random.Random(SEED)
     codes = []
-    for _ in range(N):
+    for _ in range(n):
         how = chosen.choice(("bytes", "unsealed", "sealed", "sealed"))
         if how == "bytes":
             bad.write_bytes(flipped(whole, chosen))
@@ -68,12 +71,15 @@ def test_mutated_baselines(measure_bpe: MeasureBpe, tmp_path: Path, runner: CliR
 GATE = {"gate": {"rules": [{"metric": "space_initial_share", "gated": False}]}}
 
 
-def test_mutated_run_folders(measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner) -> None:
+@pytest.mark.parametrize("n", COUNTS)
+def test_mutated_run_folders(
+    measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner, n: int
+) -> None:
     good = measure_bpe("good", extra=GATE).folder
     base = measure_bpe("base", tokenizers={"bpe": ("th",)}).folder
     folder = tmp_path / "bad"
     chosen = random.Random(SEED)
-    for _ in range(N):
+    for _ in range(n):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(good, folder)
         _damage(folder, chosen)
@@ -123,8 +129,9 @@ def _damage(folder: Path, chosen: random.Random) -> None:
         file.write_bytes(flipped(file.read_bytes(), chosen))
 
 
+@pytest.mark.parametrize("n", COUNTS)
 def test_mutated_benchmark_files(
-    measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner
+    measure_bpe: MeasureBpe, tmp_path: Path, runner: CliRunner, n: int
 ) -> None:
     results = measure_bpe("timed")
     run, path = results.folder, tmp_path / "benchmark.json"
@@ -155,6 +162,6 @@ def test_mutated_benchmark_files(
     done = tokbench(runner, "import-benchmark", run, path)
     assert done.exit_code == 0
     chosen = random.Random(SEED)
-    for _ in range(N):
+    for _ in range(n):
         path.write_text(json.dumps(mutated(document, chosen)), encoding="utf-8")
         tokbench(runner, "import-benchmark", run, path)

@@ -111,12 +111,12 @@ def test_a_tokenizer_that_crashes_or_hangs_is_a_failed_test_and_pytest_goes_on(
     make_plugin(tmp_path, "faulty_toy", FAULTY, plugins)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    def config(fault: str) -> Path:
+    def config(fault: str, **limits: float) -> Path:
         return write_config(
             extra={
                 "tokenizers": {"bad": {"type": "faulty", "fault": fault}},
                 "gate": {"baseline": "toy.baseline.json"},
-                "limits": {"seconds": 3, "load_seconds": 3},
+                "limits": limits,
                 "reports": [],
             }
         )
@@ -124,7 +124,7 @@ def test_a_tokenizer_that_crashes_or_hangs_is_a_failed_test_and_pytest_goes_on(
     tokbench(tmp_path, "run", config("none").name)
     done = tokbench(tmp_path, "baseline", "save", "runs/toy-1", "toy.baseline.json")
     assert done.returncode == 0, done.stderr
-    path = config(fault)
+    path = config(fault, load_seconds=5)
     done = run_pytest(path, "-q")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
     assert "FAILED toy.yaml::bad-web-tokens" in done.stdout

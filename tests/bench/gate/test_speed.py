@@ -82,7 +82,13 @@ def test_one_thread_is_compared_by_the_cpu_and_several_by_the_wall() -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
     """Run the command on tiny configs; what is asserted never depends on the clock."""
-    limits = {"rounds": 6, "milliseconds": 0.2, "most": 5, "width": 100, "estimate": 1000}
+    limits = {
+        "rounds": 6,
+        "milliseconds": 0.2,
+        "max_processes": 5,
+        "max_interval": 100,
+        "estimate": 1000,
+    }
 
     def run(*arguments: str, **configs: Any) -> Result:
         for name, tokenizers in configs.items():
@@ -263,5 +269,5 @@ def test_a_worker_that_says_nothing_is_ended(
 
 def test_the_worker_needs_nothing_of_tokbench() -> None:
     source = Path(interpreters.standalone_worker.__file__).read_text(encoding="utf-8")
-    assert "from bench" not in source
-    assert "import bench" not in source
+    assert "import tokbench" not in source
+    assert "from tokbench" not in source
