@@ -11,7 +11,7 @@ plug-ins and those of other packages are found in the same way:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -143,6 +143,21 @@ class TrainerPlugin(Plugin):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rival:
+    """A pair that could be joined next."""
+
+    left: bytes
+    right: bytes
+    count: int
+    score: float | None = None
+    """What decides, where that is not the count."""
+
+
+def _no_rivals(n: int) -> Sequence[Rival]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class MergeEvent:
     """One merge of a training: its rank from 0, both parts, the token, the count of the pair.
 
@@ -154,13 +169,51 @@ class MergeEvent:
     right: bytes
     token: bytes
     count: int
+    score: float | None = None
+    """What decided, where that is not the count."""
+    rivals: Callable[[int], Sequence[Rival]] = field(default=_no_rivals, compare=False)
+    """Returns the n best pairs of this step, this one first; may be asked during the call only."""
 
 
 Trace = Callable[[MergeEvent], None]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PruneEvent:
+    """One round of a trainer that starts with many pieces and drops some."""
+
+    round: int
+    pieces: int
+    """Before any are dropped."""
+    log_likelihood: float
+    """Of the training text, natural logarithm, summed over all words."""
+    dropped: Callable[[int], Sequence[str]]
+    """Returns n of the pieces that go, least useful first; may be asked during the call only."""
+
+
+AnyTrace = Callable[[MergeEvent | PruneEvent], None]
+
+
+class PruningTrainer(TrainerPlugin):
+    """A trainer that drops pieces round by round, and tells each round as it happens."""
+
+    def train(
+        self,
+        texts: Iterable[str],
+        folder: Path,
+        *,
+        trace: Callable[[PruneEvent], None] | None = None,
+    ) -> TrainedModel:
+        """Train as every trainer does, and call `trace` for each round."""
+        raise NotImplementedError
+
+
 class MergeTrainer(TrainerPlugin):
     """A trainer that merges pairs one after the other, and reports each merge."""
+
+    def symbols(self, word: str) -> list[bytes]:
+        """Return what training starts from in a word, spelled as in `MergeEvent`."""
+        return [character.encode() for character in word]
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None

@@ -25,14 +25,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.plugins import MergeEvent, Trace
+from tokbench.bench.plugins import MergeEvent, Rival, Trace
 
 Rule = Literal["likelihood", "frequency"]
 Ties = Literal["smallest", "first_seen"]
@@ -66,6 +67,8 @@ class LearnedJoin:
     """The symbol that comes out."""
     count: int
     score: float
+    rivals: Callable[[int], list[Rival]] = field(default=lambda n: [], compare=False, repr=False)
+    """The n best pairs of the step, this one first."""
 
 
 def recounted_joins(
@@ -133,16 +136,28 @@ def learned_joins(
     counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)), longest)
     best = counts.best if ties == "smallest" else counts.first_of_the_best
     while (join := best()) is not None:
-        yield join
+        yield replace(join, rivals=partial(counts.rivals, ties=ties))
         counts.join(join)
 
 
-def told(joins: Iterable[LearnedJoin], trace: Trace | None) -> Iterator[LearnedJoin]:
+def told(
+    joins: Iterable[LearnedJoin], trace: Trace | None, rule: Rule = "frequency"
+) -> Iterator[LearnedJoin]:
     """Pass joins on, and tell each as it is taken."""
     for rank, join in enumerate(joins):
         if trace is not None:
             left, right, token = (part.encode() for part in (join.left, join.right, join.token))
-            trace(MergeEvent(rank=rank, left=left, right=right, token=token, count=join.count))
+            trace(
+                MergeEvent(
+                    rank=rank,
+                    left=left,
+                    right=right,
+                    token=token,
+                    count=join.count,
+                    score=join.score if rule == "likelihood" else None,
+                    rivals=join.rivals,
+                )
+            )
         yield join
 
 
@@ -152,6 +167,9 @@ def _order(join: LearnedJoin) -> tuple[float, int, str, str]:
 
 def _score(join: LearnedJoin) -> float:
     return join.score
+
+
+Counts = npt.NDArray[np.float64]
 
 
 class _PairCounts:
@@ -218,6 +236,33 @@ class _PairCounts:
                     LearnedJoin(left=left, right=right, token=token, count=int(count), score=score),
                 )
         return None if found is None else found[1]
+
+    def rivals(self, n: int, *, ties: Ties) -> list[Rival]:
+        """Return the n best pairs as they stand, the one that is joined next first."""
+        halves, counts, scores = self.table.listed(self.symbol_counts)
+        if len(scores) > n:
+            worst = np.partition(scores, -n)[-n]
+            kept = scores >= worst
+            halves, counts, scores = halves[:, kept], counts[kept], scores[kept]
+        columns = halves[0].tolist(), halves[1].tolist(), counts.tolist(), scores.tolist()
+
+        def order(row: tuple[int, int, float, float]) -> tuple[object, ...]:
+            a, b, count, score = row
+            if ties == "first_seen":
+                return (-score, *self._first_place((a, b)))
+            return -score, -count, self.symbols[a], self.symbols[b]
+
+        best = sorted(zip(*columns, strict=True), key=order)[:n]
+        scored = self.table.rule == "likelihood"
+        return [
+            Rival(
+                left=self.symbols[a].encode(),
+                right=self.symbols[b].encode(),
+                count=int(count),
+                score=score if scored else None,
+            )
+            for a, b, count, score in best
+        ]
 
     def _first_place(self, pair: Pair) -> tuple[int, int]:
         """Return the first word that holds a pair, and where in it."""
@@ -327,16 +372,27 @@ class _FrequentPairs:
         """Return (left, right, count, score) of all pairs that share the highest score."""
         if not self.rows:
             return []
-        used = len(self.rows) + len(self.free)
-        left, right = self.halves[:, :used]
-        scores = self.counts[:used]
-        if self.rule == "likelihood":
-            # a freed row may name symbols that no longer occur
-            scores = scores / np.maximum(symbol_counts[left] * symbol_counts[right], 1)
+        (left, right), _, scores = self.scored(symbol_counts)
         best = scores.max()
         rows = np.flatnonzero(scores == best)
         columns = left[rows].tolist(), right[rows].tolist(), self.counts[rows].tolist()
         return [(a, b, count, float(best)) for a, b, count in zip(*columns, strict=True)]
+
+    def scored(self, symbol_counts: Counts) -> tuple[npt.NDArray[np.int64], Counts, Counts]:
+        """Return halves (2, n), counts and scores of all rows; freed ones have a count of 0."""
+        used = len(self.rows) + len(self.free)
+        halves, counts = self.halves[:, :used], self.counts[:used]
+        if self.rule == "frequency":
+            return halves, counts, counts
+        left, right = halves
+        # a freed row may name symbols that no longer occur
+        return halves, counts, counts / np.maximum(symbol_counts[left] * symbol_counts[right], 1)
+
+    def listed(self, symbol_counts: Counts) -> tuple[npt.NDArray[np.int64], Counts, Counts]:
+        """Return halves, counts and scores of the pairs that are there."""
+        halves, counts, scores = self.scored(symbol_counts)
+        there = counts > 0
+        return halves[:, there], counts[there], scores[there]
 
     def _new_row(self) -> int:
         if self.free:

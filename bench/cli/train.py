@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     "--trace", is_flag=True, help="Print each merge as it is learned, with its count and bytes."
 )
 @click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    help="With --trace: the best pairs of each step, this many, with their counts.",
+)
+@click.option(
+    "--show", "words", multiple=True, metavar="WORD", help="With --trace: a word after each step."
+)
+@click.option(
     "--match",
     metavar="KEY",
     help="Find the smallest vocabulary that compresses nearly as well as this tokenizer.",
@@ -52,6 +60,8 @@ def train(
     wanted: tuple[str, ...],
     output: Path | None,
     trace: bool,
+    pairs: int | None,
+    words: tuple[str, ...],
     match: str | None,
     within: str,
     corpus: str | None,
@@ -75,6 +85,8 @@ def train(
         raise click.UsageError(
             "--trace excludes --json, and only one of --match, --differences and --trace is allowed"
         )
+    if (pairs or words) and not trace:
+        raise click.UsageError("--pairs and --show are for --trace")
     if segmentation is not None and not differences:
         raise click.UsageError("--segmentation requires --differences")
     set_up_hub(offline=offline)
@@ -86,10 +98,13 @@ def train(
         _differences(loaded, wanted, segmentation, output, quiet=quiet, as_json=as_json)
         return
     outcomes: list[command.TrainingOutcome] = []
-    say = result if trace else None  # and no bar, which would be drawn over the merges
+    # no bar, which would be drawn over the merges
+    telling = command.Telling(say=result, pairs=pairs or 0, words=words) if trace else None
     try:
         with interruptible(), ConsoleProgress(quiet=quiet or trace) as progress:
-            for outcome in command.run(loaded, wanted, progress=progress, output=output, say=say):
+            for outcome in command.run(
+                loaded, wanted, progress=progress, output=output, telling=telling
+            ):
                 outcomes.append(outcome)
     finally:
         if as_json:
@@ -146,7 +161,7 @@ def _match(
     with interruptible(), ConsoleProgress(quiet=quiet) as progress:
         entry = match.largest(command.chosen(config, wanted))
         doing = command.Doing()
-        with command.telling(doing):
+        with command.interrupting(doing):
             found = match.match(
                 config,
                 entry,

@@ -17,8 +17,16 @@ from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.console import ConsoleProgress
 from tokbench.bench.corpus.slices import Slice, materialise
 from tokbench.bench.errors import Interrupted, ResultsError, UsageError
-from tokbench.bench.markup import suggest
-from tokbench.bench.plugins import MergeEvent, MergeTrainer, Trace, TrainerPlugin
+from tokbench.bench.markup import plural, suggest, visible
+from tokbench.bench.plugins import (
+    AnyTrace,
+    MergeEvent,
+    MergeTrainer,
+    PruneEvent,
+    PruningTrainer,
+    Rival,
+    TrainerPlugin,
+)
 from tokbench.bench.run import trained_models
 from tokbench.bench.run.trained_models import SliceTexts, Trained
 
@@ -91,9 +99,11 @@ def training_text(config: Config, entry: TrainEntry) -> list[Slice]:
 def check_traced(entries: Mapping[str, TrainEntry]) -> None:
     """Raise `UsageError` if a trainer cannot report merges."""
     for key, entry in entries.items():
-        if not isinstance(trained_models.trainer_of(entry), MergeTrainer):
+        if not isinstance(trained_models.trainer_of(entry), MergeTrainer | PruningTrainer):
             kinds = plugins.sound(TrainerPlugin, lambda _: None).items()
-            telling = ", ".join(name for name, kind in kinds if issubclass(kind, MergeTrainer))
+            telling = ", ".join(
+                name for name, kind in kinds if issubclass(kind, MergeTrainer | PruningTrainer)
+            )
             raise UsageError(
                 f"--trace: {key} is trained by {entry.trainer}, which cannot report merges; these "
                 f"trainers can: {telling}; choose a tokenizer of theirs with --tokenizer"
@@ -106,12 +116,12 @@ def train(
     *,
     progress: ConsoleProgress,
     doing: Doing,
-    say: Say | None = None,
+    telling: Telling | None = None,
     output: Path | None = None,
 ) -> Iterator[TrainingOutcome]:
     """Train `train:` blocks, each or together where one training serves several.
 
-    `say` is given a line for each merge as it happens; models from the cache are then trained
+    `telling` says a line for each merge as it happens; models from the cache are then trained
     anew. Files go to ``output/KEY``. Raises `TokbenchError` at the first that cannot be trained.
     """
     for key in entries:
@@ -122,14 +132,14 @@ def train(
         progress.step(f"{names}: reading {entry.corpus}")
         slices = training_text(config, entry)
         doing.what = f"{names} was being trained"
-        found = {} if say else _found(group, slices)
+        found = {} if telling else _found(group, slices)
         missing = {key: entry for key, entry in group.items() if key not in found}
         new: Mapping[str, Trained] = {}
         if missing:
             progress.step(f"{names}: {entry.trainer} on {entry.corpus}")
             if (costs := trained_models.warning(entry, slices)) is not None:
                 progress.warning(f"{names}: {costs}")
-            new = _train(missing, slices, progress, say)
+            new = _train(missing, slices, progress, telling)
         for key in group:
             trained = new[key] if key in new else found[key]
             doing.what = f"{key} was being written"
@@ -149,13 +159,13 @@ def _train(
     entries: Mapping[str, TrainEntry],
     slices: Sequence[Slice],
     progress: ConsoleProgress,
-    say: Say | None,
+    telling: Telling | None,
 ) -> dict[str, Trained]:
     trainers = [trained_models.trainer_of(entry) for entry in entries.values()]
     texts = _WatchedTexts(SliceTexts(slices), sum(s.meta.documents for s in slices), progress)
     n_merges = max(getattr(trainer, "vocab_size", 0) for trainer in trainers)
-    watched = any(isinstance(trainer, MergeTrainer) for trainer in trainers)
-    trace = _tracer(progress, n_merges, say) if watched else None
+    watched = any(isinstance(trainer, MergeTrainer | PruningTrainer) for trainer in trainers)
+    trace = _tracer(progress, n_merges, telling, trainers[0]) if watched else None
     return trained_models.train(entries, slices, texts=texts, trace=trace)
 
 
@@ -179,24 +189,109 @@ class _WatchedTexts:
             yield pair
 
 
-def _tracer(progress: ConsoleProgress, total: int, say: Say | None) -> Trace:
-    def told(event: MergeEvent) -> None:
-        if say is not None:
-            say(trace_line(event))
-        elif event.rank % EVERY == 0:
-            progress.share("merges", event.rank, total)
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """How training is told as it happens: to whom, and what beside the merges."""
+
+    say: Say
+    pairs: int = 0
+    """Of each step, this many of the best pairs."""
+    words: Sequence[str] = ()
+    """Words that are shown whenever a merge changes them."""
+
+
+def _tracer(
+    progress: ConsoleProgress, total: int, telling: Telling | None, trainer: TrainerPlugin
+) -> AnyTrace:
+    if telling is None:
+
+        def counted(event: MergeEvent | PruneEvent) -> None:
+            if isinstance(event, MergeEvent) and event.rank % EVERY == 0:
+                progress.share("merges", event.rank, total)
+
+        return counted
+    words: dict[str, list[bytes]] = {}
+    if isinstance(trainer, MergeTrainer):
+        words = {word: trainer.symbols(word) for word in telling.words}
+
+    def told(event: MergeEvent | PruneEvent) -> None:
+        for line in _event_lines(event, telling.pairs, words):
+            telling.say(line)
 
     return told
+
+
+def _event_lines(
+    event: MergeEvent | PruneEvent, pairs: int, words: dict[str, list[bytes]]
+) -> Iterator[str]:
+    if isinstance(event, PruneEvent):
+        yield prune_line(event, pairs or SHOWN_DROPPED)
+        return
+    yield trace_line(event)
+    if pairs:
+        yield f"{'':19}of {', '.join(map(_rival, event.rivals(pairs)))}"
+    for word, symbols in words.items():
+        if (joined := joined_once(symbols, event)) != symbols:
+            words[word] = joined
+            yield f"{'':19}{word}: {' '.join(map(_shown, joined))}"
+
+
+def joined_once(symbols: Sequence[bytes], event: MergeEvent) -> list[bytes]:
+    """Return a word's symbols after a merge, from the left.
+
+    >>> event = MergeEvent(rank=0, left=b"a", right=b"a", token=b"aa", count=2)
+    >>> joined_once([b"a", b"a", b"a"], event)
+    [b'aa', b'a']
+    """
+    found: list[bytes] = []
+    at = 0
+    while at < len(symbols):
+        both = tuple(symbols[at : at + 2]) == (event.left, event.right)
+        found.append(event.token if both else symbols[at])
+        at += 2 if both else 1
+    return found
+
+
+def _shown(part: bytes) -> str:
+    return Piece(id=0, content=part).shown
+
+
+def _rival(rival: Rival) -> str:
+    score = "" if rival.score is None else f" {rival.score:.3g}"
+    return f"{_shown(rival.left)} {_shown(rival.right)} {rival.count:,}{score}"
 
 
 def trace_line(event: MergeEvent) -> str:
     r"""Return one merge as a line: rank, count, both parts as text, the token's bytes.
 
+    Where a score decides it stands at the end.
+
     >>> trace_line(MergeEvent(rank=0, left=b"e", right=b" ", token=b"e ", count=4377))
     '     0      4,377  e + ␣  65 20'
     """
-    left, right = (Piece(id=0, content=part).shown for part in (event.left, event.right))
-    return f"{event.rank:>6} {event.count:>10,}  {left} + {right}  {event.token.hex(' ')}"
+    score = "" if event.score is None else f"  score {event.score:.3g}"
+    parts = f"{_shown(event.left)} + {_shown(event.right)}"
+    return f"{event.rank:>6} {event.count:>10,}  {parts}  {event.token.hex(' ')}{score}"
+
+
+SHOWN_DROPPED = 8
+
+
+def prune_line(event: PruneEvent, n: int) -> str:
+    """Return one round as a line: its number, pieces, log likelihood, and the first that go.
+
+    >>> event = PruneEvent(
+    ...     round=0, pieces=40, log_likelihood=-99.5, dropped=lambda n: ["ab", "▁a"][:n]
+    ... )
+    >>> prune_line(event, 8)
+    'round 0: 40 pieces, log likelihood -99.5; dropped first: ab, ▁a'
+    """
+    gone = event.dropped(n)
+    first = f"; dropped first: {', '.join(map(visible, gone))}" if gone else "; none dropped"
+    return (
+        f"round {event.round}: {plural(event.pieces, 'piece')}, "
+        f"log likelihood {event.log_likelihood:,.1f}{first}"
+    )
 
 
 TRACE_HEADER = "  rank      count  parts and bytes"
@@ -255,21 +350,24 @@ def run(
     *,
     progress: ConsoleProgress,
     output: Path | None = None,
-    say: Say | None = None,
+    telling: Telling | None = None,
     entries: Mapping[str, TrainEntry] | None = None,
 ) -> Iterator[TrainingOutcome]:
     """Train the requested tokenizers; raise `Interrupted` on Ctrl-C or SIGTERM."""
     entries = chosen(config, wanted) if entries is None else entries
-    if say is not None:
+    if telling is not None:
         check_traced(entries)
-        say(TRACE_HEADER)
+        if any(isinstance(trained_models.trainer_of(e), MergeTrainer) for e in entries.values()):
+            telling.say(TRACE_HEADER)
     doing = Doing()
-    with telling(doing):
-        yield from train(config, entries, progress=progress, doing=doing, say=say, output=output)
+    with interrupting(doing):
+        yield from train(
+            config, entries, progress=progress, doing=doing, telling=telling, output=output
+        )
 
 
 @contextmanager
-def telling(doing: Doing) -> Iterator[None]:
+def interrupting(doing: Doing) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM in the block into an error that names the interrupted step."""
     try:
         yield

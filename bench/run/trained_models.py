@@ -21,11 +21,12 @@ from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.environment import library_versions
 from tokbench.bench.errors import TokbenchError, TrainingError, is_library_failure, named
 from tokbench.bench.plugins import (
+    AnyTrace,
     MergeTrainer,
     NestedTrainer,
+    PruningTrainer,
     TextSizes,
     TokenizerPlugin,
-    Trace,
     TrainedModel,
     TrainerPlugin,
 )
@@ -88,7 +89,7 @@ def train(
     slices: Sequence[Slice],
     *,
     texts: Iterable[str] | None = None,
-    trace: Trace | None = None,
+    trace: AnyTrace | None = None,
 ) -> dict[str, Trained]:
     """Train the models of `train:` blocks that `shared` put together, and keep them in the cache.
 
@@ -219,7 +220,7 @@ def _run(
     models: Mapping[Path, _Wanted],
     texts: Iterable[str],
     folders: Mapping[Path, Path],
-    trace: Trace | None,
+    trace: AnyTrace | None,
 ) -> dict[Path, TrainedModel]:
     try:
         return _models({at: one.trainer for at, one in models.items()}, texts, folders, trace)
@@ -235,7 +236,7 @@ def _models(
     trainers: Mapping[Path, TrainerPlugin],
     texts: Iterable[str],
     folders: Mapping[Path, Path],
-    trace: Trace | None,
+    trace: AnyTrace | None,
 ) -> dict[Path, TrainedModel]:
     first = next(iter(trainers.values()))
     if len(trainers) > 1 and isinstance(first, NestedTrainer):
@@ -245,7 +246,7 @@ def _models(
         return {at: models[size] for at, size in sizes.items()}
     return {
         at: trainer.train(texts, folders[at], trace=trace)
-        if isinstance(trainer, MergeTrainer)
+        if isinstance(trainer, MergeTrainer | PruningTrainer)
         else trainer.train(texts, folders[at])
         for at, trainer in trainers.items()
     }

@@ -54,11 +54,16 @@ if TYPE_CHECKING:
         MergeTrainer,
         NestedTrainer,
         Plugin,
+        PruneEvent,
+        PruningTrainer,
+        Rival,
         SuitePlugin,
+        TextSizes,
         TokenizerPlugin,
         Trace,
         TrainedModel,
         TrainerPlugin,
+        WeightedTexts,
     )
     from tokbench.bench.reasons import Reason
     from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
@@ -81,8 +86,9 @@ _HOMES = {
     "markup": "escape markdown_table",
     "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
     " HasSpecialTokens HasSpelling HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
-    "plugins": "FinderPlugin LoadContext MergeEvent MergeTrainer NestedTrainer Plugin SuitePlugin"
-    " TokenizerPlugin Trace TrainedModel TrainerPlugin",
+    "plugins": "FinderPlugin LoadContext MergeEvent MergeTrainer NestedTrainer Plugin PruneEvent"
+    " PruningTrainer Rival SuitePlugin TextSizes TokenizerPlugin Trace TrainedModel TrainerPlugin"
+    " WeightedTexts",
     "reasons": "Reason",
     "results.report": "HistoryPlugin ReportPlugin",
     "results.run_folder": "Results",
@@ -133,16 +139,20 @@ __all__ = [
     "NestedTrainer",
     "Place",
     "Plugin",
+    "PruneEvent",
+    "PruningTrainer",
     "Reason",
     "Refusal",
     "ReportPlugin",
     "Results",
+    "Rival",
     "Sample",
     "Span",
     "Subject",
     "SuitePlugin",
     "Tallies",
     "Tally",
+    "TextSizes",
     "Timed",
     "Tokenizer",
     "TokenizerError",
@@ -154,6 +164,7 @@ __all__ = [
     "TrainerPlugin",
     "TrainingError",
     "Vocabulary",
+    "WeightedTexts",
     "escape",
     "markdown_table",
 ]

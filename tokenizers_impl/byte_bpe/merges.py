@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import MergeEvent, Trace
+from tokbench.bench.plugins import MergeEvent, Rival, Trace
 from tokbench.tokenizers_impl.byte_bpe.model import join_pair
 
 Pieces = Mapping[bytes, int]
@@ -177,12 +177,34 @@ class _Training:
                 left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
                 trace(
                     MergeEvent(
-                        rank=len(merges), left=left, right=right, token=left + right, count=count
+                        rank=len(merges),
+                        left=left,
+                        right=right,
+                        token=left + right,
+                        count=count,
+                        rivals=self._rivals,
                     )
                 )
             merges.append((pair.left, pair.right, count))
             self._join(pair, positions)
         return merges
+
+    def _rivals(self, n: int) -> list[Rival]:
+        """Return the n best pairs, all counted anew: to be looked at, one pass over the text."""
+        counts: Counter[tuple[int, int]] = Counter()
+        symbols, weights, lengths = self.symbols, self.weights, self.lengths
+        at, end = 1, len(symbols) - 1
+        while at < end:
+            left = int(symbols[at])
+            after = at + (int(lengths[left]) if left >= 0 else 1)
+            if left >= 0 and symbols[after] >= 0:
+                counts[left, int(symbols[after])] += int(weights[at])
+            at = after
+        names = self.token_bytes
+        in_order = sorted(counts, key=lambda p: (names[p[0]], names[p[1]]))
+        listed = in_order if self.ties == "smallest" else list(counts)
+        best = sorted(listed, key=lambda pair: -counts[pair])[:n]  # stable: ties stay in order
+        return [Rival(left=names[a], right=names[b], count=counts[a, b]) for a, b in best]
 
     def _add_first_pairs(self) -> None:
         """Add the pairs of bytes, in one block for each byte on the left."""

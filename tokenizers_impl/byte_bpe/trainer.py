@@ -22,6 +22,7 @@ from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPETokenizer
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
 from tokbench.tokenizers_impl.training_input import add_weighted, checked_special_tokens, uncut
+from tokbench.tokenizers_impl.utf8 import utf8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +205,10 @@ class ByteBPETrainer(NestedTrainer):
 
         model = load_model(folder / "model.json")
         return ByteBPETokenizer(first_merges(model, self._n_merges(vocab_size)))
+
+    def symbols(self, word: str) -> list[bytes]:
+        """Return the bytes of a word."""
+        return [bytes([byte]) for byte in utf8(word)]
 
     def least(self) -> int:
         """Return the bytes and the special tokens."""

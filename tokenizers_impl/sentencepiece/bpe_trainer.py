@@ -15,6 +15,7 @@ from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
 from tokbench.tokenizers_impl.joins import Ties, learned_joins, told
 from tokbench.tokenizers_impl.sentencepiece.bpe import SentencePieceBPETokenizer, to_json
 from tokbench.tokenizers_impl.sentencepiece.files import bpe_model, bpe_tokenizer_json
+from tokbench.tokenizers_impl.sentencepiece.text import marked
 from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
 from tokbench.tokenizers_impl.training_input import TrainingTexts
 
@@ -54,6 +55,10 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
         description="Of equal pairs, join the `smallest` in code point order, or the one that is "
         "`first_seen` in the text, as textbooks do.",
     )
+
+    def symbols(self, word: str) -> list[bytes]:
+        """Return the characters of a word, with the space before it as ``▁``."""
+        return [character.encode() for character in marked(word, self.text_options())]
 
     def train(
         self, texts: Iterable[str], folder: Path, *, trace: Trace | None = None

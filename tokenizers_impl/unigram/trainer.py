@@ -19,7 +19,8 @@ changes between letters, digits and the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from tokbench.bench.plugins import TrainedModel
+from tokbench.bench.plugins import PruneEvent, PruningTrainer, TrainedModel
 from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
 from tokbench.tokenizers_impl.training_input import TrainingTexts
 from tokbench.tokenizers_impl.unigram.files import unigram_model, unigram_tokenizer_json
@@ -44,6 +45,7 @@ def train_pieces(
     longest: int = 16,
     shrinking_factor: float = 0.75,
     n_sub_iterations: int = 2,
+    trace: Callable[[PruneEvent], None] | None = None,
 ) -> list[tuple[str, float]]:
     """Return pieces with their log probabilities, most probable first.
 
@@ -59,19 +61,42 @@ def train_pieces(
     scores = np.log(seeds.counts / seeds.counts.sum())
     # a tenth more than wanted is kept to the end, and the least probable of them dropped there
     stop_at = max(seeds.n_characters, int(n_pieces * 1.1))
-    while True:
+    for number in count():
         for _ in range(n_sub_iterations):
-            _, expected = lattice.expected_counts(scores)
+            likelihood, expected = lattice.expected_counts(scores)
             alive &= (expected >= 0.5) | _characters(seeds)
             scores = _new_scores(expected, alive)
             lattice = lattice.without(alive)
-        if alive.sum() <= stop_at:
+        before = alive
+        if alive.sum() > stop_at:
+            keep = max(stop_at, int(shrinking_factor * alive.sum()))
+            alive = _pruned(seeds, lattice, scores, alive, keep)
+        if trace is not None:
+            trace(_round(seeds, number, float(likelihood), before, alive, scores))
+        if alive is before:
             break
-        keep = max(stop_at, int(shrinking_factor * alive.sum()))
-        alive = _pruned(seeds, lattice, scores, alive, keep)
         scores = np.where(alive, scores, -np.inf)
         lattice = lattice.without(alive)
     return _final(seeds, scores, alive, n_pieces)
+
+
+def _round(
+    seeds: Seeds,
+    number: int,
+    likelihood: float,
+    before: npt.NDArray[np.bool_],
+    after: npt.NDArray[np.bool_],
+    scores: Floats,
+) -> PruneEvent:
+    def dropped(n: int) -> list[str]:
+        gone = np.flatnonzero(before & ~after).tolist()
+        return [seeds.pieces[i] for i in sorted(gone, key=lambda i: (scores[i], seeds.pieces[i]))][
+            :n
+        ]
+
+    return PruneEvent(
+        round=number, pieces=int(before.sum()), log_likelihood=likelihood, dropped=dropped
+    )
 
 
 def _characters(seeds: Seeds) -> npt.NDArray[np.bool_]:
@@ -189,7 +214,7 @@ def _final(
     return sorted(pieces, key=lambda piece: (-piece[1], piece[0]))
 
 
-class UnigramTrainer(SentencePieceStyleTrainer):
+class UnigramTrainer(SentencePieceStyleTrainer, PruningTrainer):
     """tokbench's own Unigram trainer over raw text, spaces included."""
 
     former: ClassVar[Mapping[str, str]] = {
@@ -203,7 +228,13 @@ class UnigramTrainer(SentencePieceStyleTrainer):
     )
     n_sub_iterations: int = Field(2, gt=0, description="EM steps in each round.")
 
-    def train(self, texts: Iterable[str], folder: Path) -> TrainedModel:
+    def train(
+        self,
+        texts: Iterable[str],
+        folder: Path,
+        *,
+        trace: Callable[[PruneEvent], None] | None = None,
+    ) -> TrainedModel:
         """Write ``unigram.json``, ``tokenizer.json`` and, if asked, ``tokenizer.model``.
 
         Raises `TrainingError` for input that cannot be trained on.
@@ -218,6 +249,7 @@ class UnigramTrainer(SentencePieceStyleTrainer):
             longest=self.max_piece_length,
             shrinking_factor=self.shrinking_factor,
             n_sub_iterations=self.n_sub_iterations,
+            trace=trace,
         )
         tokenizer = UnigramTokenizer(
             [(piece, 0.0) for piece in apart] + pieces, **self.tokenizer_options()

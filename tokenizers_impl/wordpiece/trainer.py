@@ -75,7 +75,7 @@ def train_vocabulary(
     joins = learned_joins(
         words, rule=rule, min_frequency=min_frequency, spelling=CONTINUED, ties=ties
     )
-    joins = told(joins, trace)
+    joins = told(joins, trace, rule)
     while len(entries) < vocab_size and (join := next(joins, None)):
         entries.setdefault(join.token)
     return list(entries)
@@ -166,6 +166,10 @@ class WordPieceTrainer(MergeTrainer):
                 f"{_normalization(self.options())}; no byte fallback",
             },
         )
+
+    def symbols(self, word: str) -> list[bytes]:
+        """Return the characters of a word, those after the first with ``##``."""
+        return [symbol.encode() for symbol in _characters(word)] if word else []
 
     def options(self) -> BertOptions:
         """Return how text is normalized and cut into words."""
