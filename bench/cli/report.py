@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--format", "name", default="markdown", show_default=True, help="Kind of report.")
+@click.option(
+    "--format",
+    "name",
+    default="markdown",
+    show_default=True,
+    help="Kind of report: markdown, html, detail, csv, json, latex, svg, cost or sweep; "
+    "`tokbench list reports` has those of plug-ins too.",
+)
 @click.option(
     "--metric", "metrics", multiple=True, help="Only these metrics, in a history of several runs."
 )
