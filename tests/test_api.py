@@ -159,7 +159,7 @@ def test_a_progress_hears_every_cell_and_nothing_is_printed(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tokenizers": {"a": {"type": "nope"}}}, "<mapping>: tokenizers.a.type: there is no 'nope'"),
+        ({"tokenizers": {"a": {"type": "nope"}}}, "<mapping>: tokenizers.a.type: unknown name 'nope'"),
         ({"corpora": {1: {}}}, "<mapping>: corpora: a key must be text, not 1"),
         ({"langs": 1}, "<mapping>: langs: unknown key"),
         ({"corpora": {"c": {"source": "files", "path": {1, 2}}}}, "corpora.c.path: a set cannot be in a config"),
@@ -239,7 +239,7 @@ def test_a_tokenizer_is_loaded_by_name_or_by_entry() -> None:
         tokbench.TokbenchError, match="unknown tokenizer .utf8_byte.; did you mean .utf8_bytes."
     ):
         tokbench.load_tokenizer("utf8_byte")
-    with pytest.raises(tokbench.TokbenchError, match=r"tokenizer\.train: needs a config"):
+    with pytest.raises(tokbench.TokbenchError, match=r"tokenizer\.train: requires a config"):
         tokbench.load_tokenizer({"train": {"trainer": "words", "corpus": "c", "vocab_size": 9}})
 
 

@@ -178,7 +178,7 @@ def _hub(*, offline: bool) -> Iterator[Diagnosis]:
         reached = True  # whatever it says, somebody is there
     except (OSError, ValueError):
         reached = False
-    text = "reached" if reached else f"timed out after {HUB_SECONDS} s; local files work"
+    text = "reached" if reached else f"cannot be reached within {HUB_SECONDS} s; local files work"
     yield Diagnosis(topic="hub", verdict="ok" if reached else "note", text=f"{endpoint}: {text}")
 
 

@@ -218,13 +218,13 @@ def render(found: Match) -> str:
         what = "train on more text" if found.exhausted else "raise its vocab_size (--set)"
         off = 1 - found.ratio / found.reference_ratio
         lines.append(
-            f"{found.key}: no vocabulary up to {found.limit:,} comes that near; with "
+            f"{found.key}: no vocabulary up to {found.limit:,} is close enough; with "
             f"{found.limit:,} it reaches {found.ratio:.4f}, {off:.1%} below; {what}"
         )
     else:
         before = "" if found.below is None else f" ({found.below:.4f} with one less)"
         lines.append(
-            f"{found.key}: {found.vocab_size:,} is the smallest vocabulary that does, with "
+            f"{found.key}: {found.vocab_size:,} is the smallest vocabulary that is close enough, with "
             f"{found.ratio:.4f}{before}"
         )
     if found.trained_on_it:

@@ -39,7 +39,7 @@ class Change:
     """A place where the two sides cut a document differently."""
 
     document: int
-    """Index into the documents given."""
+    """Index into the given documents."""
     base: TokenIds
     candidate: TokenIds
     matched: bool
@@ -86,7 +86,7 @@ def align(base: AlignedSide, candidate: AlignedSide) -> Alignment:
 def _gap(
     base_ids: TokenIds, candidate_ids: TokenIds, base: AlignedSide, candidate: AlignedSide
 ) -> tuple[int, int] | None:
-    """Return how many bytes the text of each side begins late, None where bytes do not match."""
+    """Return by how many bytes the text of each side is shifted; None if bytes do not match."""
     first, second = _spelled(base_ids, base), _spelled(candidate_ids, candidate)
     if first is None or second is None or bool(first) != bool(second):
         return None
@@ -98,7 +98,7 @@ def _gap(
 
 
 def _spelled(ids: TokenIds, side: AlignedSide) -> bytes | None:
-    """Return the bytes of a document's tokens, None where one has no bytes of its own."""
+    """Return the bytes of a document's tokens; None if a token has no bytes of its own."""
     parts = [side.token_bytes[i] for i in ids.tolist()]
     if not all(parts):
         return None

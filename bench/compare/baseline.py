@@ -1,7 +1,7 @@
 """Baselines: one side of a comparison as a small text file that is committed.
 
 A line holds one value and says what it is of, so that a reviewer can read a diff without context.
-There are counts, ratios and hashes in it, never a text, an id or a timing.
+It contains counts, ratios and hashes, never a text, an id or a timing.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ SUFFIX = ".baseline.json"
 
 
 def save(results: Results, path: Path) -> Snapshot:
-    """Write the baseline of a finished run: what the gate of its config looks at, and its rules.
+    """Write the baseline of a finished run: the values that its config's gate checks, and its rules.
 
-    Raises `ResultsError` when a cell or a value of the run is not ok: a baseline must not leave
-    out what it is meant to guard.
+    Raises `ResultsError` if a cell or a value of the run is not ok: a baseline must not omit what
+    it should guard.
     """
     snapshot = replace(snapshot_of(results), origin="baseline")
     if snapshot.incomplete:
         cell, reason = next(iter(snapshot.incomplete.items()))
         raise ResultsError(
             f"{results.folder}: {len(snapshot.incomplete)} cells are not complete, first "
-            f"{' × '.join(cell)}: {reason}; a baseline of this run would never guard them: repair "
-            "the run or take those cells out of its config"
+            f"{' × '.join(cell)}: {reason}; a baseline of this run would not guard them; repair "
+            "the run or remove those cells from its config"
         )
     for key, value in snapshot.values.items():
         if value.status not in ("ok", "refused"):
             raise ResultsError(
                 f"{results.folder}: {key_path(key)} {value.status}: "
-                f"{value.detail or 'no reason recorded'}; a baseline of this run would never guard "
-                "it: repair the run or take that suite out of its config"
+                f"{value.detail or 'no reason recorded'}; a baseline of this run would not guard "
+                "it; repair the run or remove that suite from its config"
             )
     gate = Gate(rules=snapshot.rules)
     gated = replace(
@@ -115,7 +115,7 @@ def _json(value: Any) -> str:
 
 
 def _plain(value: Value) -> Any:
-    """A number or hash stands for itself; whole numbers are written without a fraction."""
+    """Write a number or hash as it is; whole numbers without a fraction."""
     if value.value is None or value.status != "ok":
         return asdict(value)
     if isinstance(value.value, float) and value.value.is_integer() and abs(value.value) < 2**53:
@@ -146,7 +146,7 @@ def _unescape(part: str) -> str | None:
 
 
 def key_path(key: Key) -> str:
-    """Return what a baseline calls a value."""
+    """Return the name of a value in a baseline."""
     return _path(key.tokenizer, key.corpus, key.language, key.name)
 
 
@@ -164,7 +164,7 @@ def parse_key(path: str) -> Key:
 def parse(text: str | bytes, name: str) -> Snapshot:
     """Return the snapshot in a baseline's text.
 
-    Raises `ResultsError` when it is no baseline, without a seal, damaged, or from a newer tokbench.
+    Raises `ResultsError` if it is not a baseline, unsealed, damaged, or from a newer tokbench.
     """
     shape = read_document(text, name, SCHEMA_VERSION)
     try:
@@ -207,7 +207,7 @@ def _number(value: float | str | None) -> float | str | None:
 
 
 def _misfit(key: Key, value: Value, snapshot: Snapshot) -> str | None:
-    """Return what is wrong with a row, None where it fits the head and its metric."""
+    """Return the mistake in a row; None if it fits the head and its metric."""
     if key.metric not in snapshot.metrics:
         return "is of a metric that the head does not describe"
     if key.tokenizer is not None and key.tokenizer not in snapshot.tokenizers:
@@ -256,11 +256,11 @@ def describe(snapshot: Snapshot) -> str:
 def baseline_path(config_folder: Path, name: str | None, shown: str) -> Path:
     """Return the baseline that a config's gate names; its path starts from the config's folder.
 
-    Raises `UsageError` when the gate names none.
+    Raises `UsageError` if the gate names no baseline.
     """
     if name is None:
         raise UsageError(
             f"{shown}: its `gate:` block names no baseline; add `gate: {{baseline: FILE}}`, or "
-            "give BASE on the command line"
+            "pass BASE on the command line"
         )
     return config_folder / name

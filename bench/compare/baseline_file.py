@@ -1,6 +1,6 @@
-"""The file of a baseline: what it must look like, and its seal.
+"""The file of a baseline: its schema and its seal.
 
-A baseline may come from a stranger, in a pull request. It is read as strict JSON, within bounds;
+A baseline may come from an untrusted pull request. It is read as strict JSON, within bounds;
 every value has its type; what the head names and what the rows are of must fit together. The seal
 finds damage and edits made by hand. It cannot find an edit that is sealed again: for that, compare
 with the baseline of a revision that the pull request cannot change.
@@ -99,7 +99,7 @@ class BaselineShape(_Shape):
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
-    """Return the SHA-256 over all that a baseline holds but the seal itself.
+    """Return the SHA-256 over the content of a baseline without the seal itself.
 
     It is over the values, so that line ends and indentation may change on their way through git.
     """
@@ -111,8 +111,7 @@ def seal_of(document: Mapping[str, Any]) -> str:
 def read_document(data: str | bytes, name: str, newest_schema: int) -> BaselineShape:
     """Return a baseline's content, checked.
 
-    Raises `ResultsError` when it is no baseline, one without a seal, damaged, or from a newer
-    tokbench.
+    Raises `ResultsError` if it is not a baseline, unsealed, damaged, or from a newer tokbench.
     """
     document = _parsed(data, name)
     for key, ours in (("tokbench_baseline", FORMAT), ("results_schema", newest_schema)):
@@ -139,10 +138,10 @@ def _parsed(data: str | bytes, name: str) -> dict[str, Any]:
     try:
         document = parse_json(data)
     except ValueError as exc:
-        raise ResultsError(f"{name}: is no baseline: not JSON ({exc})") from exc
+        raise ResultsError(f"{name}: is not a baseline: not JSON ({exc})") from exc
     if not isinstance(document, dict) or "tokbench_baseline" not in document:
         raise ResultsError(
-            f"{name}: is no baseline; make one with: tokbench baseline save RUN FILE"
+            f"{name}: is not a baseline; save one with: tokbench baseline save RUN FILE"
         )
     return document
 
@@ -153,7 +152,7 @@ def _first(exc: ValidationError) -> str:
 
 
 def damaged(name: str, why: str) -> ResultsError:
-    """Return the error for a baseline that is not as it was saved."""
+    """Return the error for a baseline that was changed after it was saved."""
     return ResultsError(
         f"{name}: is damaged or was edited: {why}; save it again with `tokbench baseline save RUN "
         "FILE`, also to resolve merge conflicts in it"

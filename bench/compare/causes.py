@@ -1,4 +1,4 @@
-"""What of a tokenizer is behind a changed segment, as far as two runs can tell.
+"""The part of a tokenizer that caused a changed segment, as far as two runs show it.
 
 A cause is stated where it is certain: only one part of the fingerprint differs, or a token of one
 side does not exist on the other. Where several parts differ and the segment does not tell them
@@ -23,7 +23,7 @@ NEVER_MOVE_IDS = ("decoder", "post_processor")
 
 
 class Kind(NamedTuple):
-    """What makes two changes the same: the ids of both sides, as they lie in memory."""
+    """Key of a change: the ids of both sides, as they lie in memory."""
 
     base: bytes
     candidate: bytes
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularyEntries:
-    """The vocabulary of one side, as its run keeps it."""
+    """The vocabulary of one side, as stored by its run."""
 
     token_bytes: Sequence[bytes | None]
     kinds: Mapping[int, str]
@@ -73,19 +73,19 @@ class VocabularyEntries:
 
 @dataclass(frozen=True, kw_only=True)
 class Causes:
-    """Tells what is behind a segment, as far as the two runs can tell."""
+    """Finds the cause of a changed segment, as far as the two runs show it."""
 
     base: VocabularyEntries
     candidate: VocabularyEntries
     parts: Sequence[str]
     """Parts of the fingerprint that differ and can move ids."""
     versions: str
-    """Libraries of other versions, in words."""
+    """Changed library versions, in words."""
 
     def of(self, kind: Kind) -> str:
         """Return the cause of one change."""
         if not self.parts:
-            return self.versions or "nothing that is recorded"
+            return self.versions or "no recorded part"
         if len(self.parts) == 1:
             return self.parts[0]
         if "special_tokens" in self.parts and self._names_special(kind):
@@ -105,7 +105,7 @@ class Causes:
         )
 
     def _is_missing(self, kind: Kind) -> bool:
-        """Tell whether a token of one side is no entry of the other."""
+        """Return whether a token of one side is missing from the other's vocabulary."""
         pairs = (
             (self.base, kind.base, self.candidate),
             (self.candidate, kind.candidate, self.base),
@@ -121,7 +121,7 @@ class Causes:
 def causes_between(
     base: Results, candidate: Results, comparison: Comparison, tokenizer: str
 ) -> Causes:
-    """Return what is behind the changes of one tokenizer between two runs that keep ids."""
+    """Return the causes of one tokenizer's changes between two runs that keep ids."""
     entries = [
         VocabularyEntries.of(r.vocabulary(tokenizer), r.run["tokenizers"][tokenizer]["n_entries"])
         for r in (base, candidate)

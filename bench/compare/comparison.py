@@ -1,7 +1,7 @@
 """Two sides, one verdict per value, one exit code.
 
-Only values measured on the same text under the same policy are compared; whatever else keeps two
-values from being compared makes them incomparable, with the reason.
+Only values measured on the same text under the same policy are compared; all others are
+incomparable, with the reason.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two sides, their verdicts, and all that a report of them says."""
+    """Two sides, their verdicts, and the content of their report."""
 
     base: Snapshot
     candidate: Snapshot
     verdicts: tuple[Verdict, ...]
     mismatches: tuple[str, ...] = ()
-    """Why the base does not match the candidate as a whole, or in some slices."""
+    """Reasons why the base does not match the candidate as a whole, or in some slices."""
     notes: tuple[str, ...] = ()
-    """What a reader should know and no verdict says, such as stored timings."""
+    """Notes beyond the verdicts, such as stored timings."""
     explanations: tuple[Explanation, ...] = ()
     unexplained: tuple[str, ...] = ()
-    """What cannot be explained, and what to switch on."""
+    """Changes that cannot be explained, and the option to set."""
     let_pass: Mapping[Outcome, int] = field(default_factory=dict)
-    """Values that pass, and would not without rules, by the outcome they would have."""
+    """Values that pass only because of rules, by the outcome that they would have without them."""
     rules_from: Literal["base", "candidate"] | None = None
-    """Whose rules decided, None where it does not matter."""
+    """The side whose rules decided; None if it does not matter."""
     on_rules: tuple[str, ...] = ()
-    """How the rules of the two sides differ, and what the other ones would say."""
+    """Differences between the rules of the two sides, and the verdict under the other rules."""
 
     @property
     def exit_code(self) -> int:
-        """1 when something got worse or changed, 3 when something was not compared, else 0."""
+        """1 if something got worse or changed, 3 if something was not compared, else 0."""
         return exit_code(self.verdicts, mismatched=bool(self.mismatches))
 
     @property
@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Mismatches, rules and notes: what stands below the verdict."""
+        """Mismatches, rules and notes, shown below the verdict."""
         return (*self.mismatches, *self.on_rules, *self.notes)
 
     def sentence(self) -> str:
@@ -122,7 +122,7 @@ def compare(base: Snapshot, candidate: Snapshot, gate: Gate) -> Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sides:
-    """Two snapshots, and what stands between them whatever the rules are."""
+    """Two snapshots, and their mismatches under any rules."""
 
     base: Snapshot
     candidate: Snapshot
@@ -131,7 +131,7 @@ class _Sides:
     mismatches: Mapping[Place | None, str]
     spread: Mapping[str, str]
     lacking: frozenset[Key]
-    """Values that the base should have by its own head, and does not."""
+    """Values that the base should have by its own head, but does not."""
 
     @classmethod
     def of(cls, base: Snapshot, candidate: Snapshot) -> _Sides:
@@ -151,7 +151,7 @@ class _Sides:
         )
 
     def verdicts(self, gate: Gate) -> list[Verdict]:
-        """Return what a gate makes of every value; new values that it does not gate are no news."""
+        """Return the verdict of a gate on every value; new values that it does not gate are omitted."""
         found = [_verdict(key, self, gate) for key in self.keys]
         found = [v for v in found if v.gated or v.outcome != "new"]
         found = [_ungated(v, self.spread.get(v.key.tokenizer or "")) for v in found]
@@ -159,7 +159,7 @@ class _Sides:
 
 
 def _lacking(base: Snapshot, keys: Sequence[Key]) -> frozenset[Key]:
-    """Return the values that a baseline names in its head and holds no row of.
+    """Return the values that a baseline names in its head but has no row for.
 
     What its own rules do not gate was left out on purpose. A part that is not there is no lack
     where other parts of the same metric are: suites write the parts that occur.
@@ -186,7 +186,7 @@ def _is_named(base: Snapshot, key: Key) -> bool:
 
 
 def settings_of(gate: Gate, key: Key) -> Rule:
-    """Return what a gate says of one value."""
+    """Return the verdict of a gate on one value."""
     return gate.settings(
         metric=key.metric, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language
     )
@@ -216,7 +216,7 @@ def _mismatches(base: Snapshot, candidate: Snapshot) -> dict[Place | None, str]:
 
 
 def _spread(base: Snapshot, candidate: Snapshot) -> dict[str, str]:
-    """Return tokenizers whose models differ because their trainer gives another one each time."""
+    """Return tokenizers whose models differ because their trainer is not deterministic."""
     found = {}
     for name in sorted({*base.tokenizers} & {*candidate.tokenizers}):
         before, after = base.tokenizers[name], candidate.tokenizers[name]
@@ -227,10 +227,10 @@ def _spread(base: Snapshot, candidate: Snapshot) -> dict[str, str]:
             and before.fingerprint != after.fingerprint
         ):
             found[name] = (
-                f"{name} is not gated: it was trained anew, and {(before.trained or {})['trainer']} "
-                "gives another model each time from the same text and options, so what moved is "
-                "that spread; keep the model (the same TOKBENCH_CACHE, or its file in the config) "
-                "to gate it"
+                f"{name} is not gated: it was trained again, and "
+                f"{(before.trained or {})['trainer']} "
+                "is not deterministic, so the changes are its spread; to gate it, keep the model "
+                "(the same TOKBENCH_CACHE, or its file in the config)"
             )
     return found
 
@@ -259,7 +259,7 @@ def _verdict(key: Key, sides: _Sides, gate: Gate) -> Verdict:
     if key in sides.lacking:
         outcome, reason = (
             "missing",
-            ("the base names it and has no such row: it was edited; save the baseline again"),
+            ("the base names it but has no such row: the file was edited; save the baseline again"),
         )
     elif before is None and after is None:
         reason = base.why_incomplete(key) or candidate.why_incomplete(key) or reason
@@ -315,11 +315,11 @@ def _obstacle(key: Key, sides: _Sides) -> str | None:
 
 
 def _redefined(metric: str, before: int, after: int) -> str | None:
-    """Return why a metric cannot be compared across two results schemas, None where it can."""
+    """Return why a metric cannot be compared across two results schemas; None if it can be."""
     name = metric.removesuffix("_by_document")  # the hash that stands for a metric's documents
     for version in range(min(before, after) + 1, max(before, after) + 1):
         if name in REDEFINED.get(version, ()):
-            return f"its definition changed with results schema {version}: measure both sides anew"
+            return f"its definition changed with results schema {version}: measure both sides again"
     return None
 
 
@@ -341,7 +341,7 @@ def _changed_parts(key: Key, base: Snapshot, candidate: Snapshot) -> str:
 
 
 def changed_parts(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the parts of two fingerprints that differ, those only one side has too.
+    """Return the parts of two fingerprints that differ, including those that only one side has.
 
     >>> changed_parts({"merges": "1", "normalizer": "2"}, {"merges": "3", "normalizer": "2"})
     ['merges']
@@ -359,7 +359,7 @@ def _sentence(comparison: Comparison) -> str:
     if failing:
         return f"Fails: {_listed(failing)} of {compared:,} compared values.{beside}"
     if not compared:
-        return "Nothing to compare: the two sides share no value that may be compared."
+        return "Nothing to compare: the two sides have no comparable value in common."
     if open_ or comparison.mismatches:
         what = _listed(open_) or "the base does not match"
         return f"Not decided: {what}; the other {compared:,} values pass.{beside}"
@@ -371,7 +371,7 @@ def _sentence(comparison: Comparison) -> str:
 
 
 def allowed_by_rules(comparison: Comparison) -> str:
-    """Return what passes by rules alone, such as "rules allow 50 worse values"; empty if nothing."""
+    """Return what passes only because of rules, such as "rules allow 50 worse values"."""
     if not comparison.let_pass:
         return ""
     named = [f"{comparison.let_pass[o]:,} {o}" for o in OUTCOMES if comparison.let_pass.get(o)]

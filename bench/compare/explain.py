@@ -1,4 +1,4 @@
-"""Why sizes moved: which documents, which segments, and what of the tokenizer is behind it.
+"""Why sizes changed: which documents, which segments, and which part of the tokenizer.
 
 Works from two run folders that keep ids, without tokenizers and texts. Every changed segment is
 in exactly one language, script, category and cause, so each of these adds up to the whole change.
@@ -30,7 +30,7 @@ N_TOP = 20
 """Segments and documents that are listed by name."""
 
 READABLE = 20
-"""Pieces of both sides together up to which a segment says something; longer ones come last."""
+"""Length, in pieces of both sides, up to which a segment is informative; longer ones come last."""
 
 BY = ("language", "script", "category", "cause")
 
@@ -56,7 +56,7 @@ class _Count:
 def explain(
     base: Results, candidate: Results, comparison: Comparison
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
-    """Return why ids moved, by tokenizer and corpus, and what cannot be explained.
+    """Return why ids changed, by tokenizer and corpus, and what cannot be explained.
 
     Raises `ResultsError` when a file of either run is damaged.
     """
@@ -79,7 +79,7 @@ def _advice(names: Sequence[str]) -> str:
 
 
 def without_ids(comparison: Comparison, names: Sequence[str]) -> tuple[str, ...]:
-    """Return what to say when a side is no run folder, nothing where no ids moved."""
+    """Return the note for a side that is not a run folder; nothing if no ids changed."""
     return (_advice(names),) if _moved(comparison) else ()
 
 
@@ -123,7 +123,7 @@ def _of_language(table: pa.Table, language: str) -> pa.Table:
 
 @dataclass
 class _Collected:
-    """What is known of one tokenizer on one corpus, language by language."""
+    """The changes of one tokenizer on one corpus, collected language by language."""
 
     causes: Causes
     documents: int = 0
@@ -214,12 +214,14 @@ class _Collected:
         if self.unmatched:
             yield (
                 f"In {self.unmatched:,} documents the tokens of the two sides do not spell the "
-                "same bytes (text was normalized, or an unknown token stands for text that is not "
-                "kept): they are matched piece by piece, so a segment shows which pieces gave way "
-                "to which, not that both stand for the same text."
+                "same bytes (text was normalized, or an unknown token replaces text that is not "
+                "kept): they are matched piece by piece, so the two sides of a segment need not "
+                "cover the same text."
             )
         if not (self.causes.base.complete and self.causes.candidate.complete):
-            yield "A vocabulary is too large to be kept whole; only ids that were seen are known."
+            yield (
+                "A vocabulary is too large to be kept whole: only the ids that occurred are known."
+            )
 
 
 def _ids(table: pa.Table, rows: Iterable[int]) -> list[TokenIds]:

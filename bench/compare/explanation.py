@@ -1,4 +1,4 @@
-"""Why the ids of a tokenizer moved: what an explanation holds."""
+"""The data of an explanation: why the ids of a tokenizer changed."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedPart:
-    """What one language, script, category or cause contributes."""
+    """Contribution of one language, script, category or cause."""
 
     name: str
     segments: int = 0
     base_tokens: int = 0
     candidate_tokens: int = 0
     added: int = 0
-    """Tokens that segments with more tokens than before have more."""
+    """Additional tokens in segments that have more tokens than before."""
     saved: int = 0
-    """Tokens that segments with fewer tokens than before have less."""
+    """Tokens saved in segments that have fewer tokens than before."""
 
     @property
     def change(self) -> int:
-        """Tokens more than before: added − saved."""
+        """Change in tokens: added − saved."""
         return self.candidate_tokens - self.base_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """One way of cutting that became another, wherever it occurs."""
+    """One segmentation that changed to another, over all its occurrences."""
 
     base: tuple[bytes | None, ...]
     candidate: tuple[bytes | None, ...]
@@ -41,12 +41,12 @@ class Segment:
 
     @property
     def change(self) -> int:
-        """Tokens more than before, over all its occurrences."""
+        """Change in tokens over all its occurrences."""
         return (len(self.candidate) - len(self.base)) * self.count
 
 
 class DocumentChange(NamedTuple):
-    """A document whose number of tokens moved."""
+    """A document whose number of tokens changed."""
 
     language: str
     document_id: str
@@ -56,7 +56,7 @@ class DocumentChange(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Why the ids of one tokenizer moved on one corpus."""
+    """Why the ids of one tokenizer changed on one corpus."""
 
     tokenizer: str
     corpus: str
@@ -78,5 +78,5 @@ class Explanation:
 
     @property
     def change(self) -> int:
-        """Tokens more than before, over the whole corpus."""
+        """Change in tokens over the whole corpus."""
         return self.candidate_tokens - self.base_tokens

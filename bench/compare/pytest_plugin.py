@@ -1,9 +1,9 @@
 """`pytest --tokbench-gate CONFIG`: the gate as tests, one per tokenizer × corpus × metric.
 
 The tests are known from the baseline, so collecting them measures nothing; the config is run once,
-when the first of them is, in guarded workers. Values the baseline does not have are no tests,
-but for one test that the baseline is whole. Nothing of tokbench is
-imported unless the option is given. `--tokbench-config` is for `suites/perf/test_throughput.py`.
+when the first of them is, in guarded workers. Values that are missing from the baseline have no
+tests of their own; one test checks that the baseline is complete. Nothing of tokbench is imported
+unless the option is given. `--tokbench-config` is for `suites/perf/test_throughput.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="CONFIG",
         action="append",
         default=[],
-        help="Run this tokbench config and test it against the baseline its gate names.",
+        help="Run this tokbench config and test it against the baseline of its gate.",
     )
 
 
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say the verdict of each gate in one sentence, and whose rules decided."""
+    """Report the verdict of each gate in one sentence, and whose rules decided."""
     for gate in config.stash.get(GATES, []):
         for line in gate.said():
             terminalreporter.write_line(line)
@@ -100,7 +100,7 @@ class GateFile(pytest.File):
 
     @cached_property
     def outcome(self) -> Comparison | TokbenchError:
-        """The baseline against the config, run now, or why that could not be done."""
+        """The comparison of the baseline with a run of the config, or the error."""
         from tokbench.bench.errors import TokbenchError
 
         try:
@@ -109,7 +109,7 @@ class GateFile(pytest.File):
             return exc
 
     def _compare(self) -> Comparison:
-        """Run the config in guarded workers, as `tokbench run` does, and compare."""
+        """Run the config in worker processes, as `tokbench run` does, and compare."""
         from tokbench.bench.compare.sides import compare_sides, side_of
         from tokbench.bench.progress import SILENT
         from tokbench.bench.run import runner
@@ -126,7 +126,7 @@ class GateFile(pytest.File):
 
     @property
     def comparison(self) -> Comparison:
-        """The comparison; raises `TokbenchError` when there is none."""
+        """The comparison; raises `TokbenchError` if it failed."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
@@ -137,7 +137,7 @@ class GateFile(pytest.File):
         return {verdict.key: verdict for verdict in self.comparison.verdicts}
 
     def said(self) -> list[str]:
-        """Return the verdict in one sentence and what there is to say of rules; nothing unrun."""
+        """Return the verdict in one sentence and the notes on rules; nothing before the run."""
         found = self.__dict__.get("outcome")
         if found is None or isinstance(found, Exception):
             return []
@@ -162,7 +162,7 @@ class GateItem(pytest.Item):
         self.keys = keys
 
     def runtest(self) -> None:
-        """Fail when a value of this metric fails the gate or cannot be decided."""
+        """Fail if a value of this metric fails the gate or cannot be decided."""
         gate = self.parent
         assert isinstance(gate, GateFile)
         verdicts = [gate.verdicts[key] for key in self.keys]
@@ -171,7 +171,7 @@ class GateItem(pytest.Item):
             raise GateFailure(bad, gate.comparison.mismatches)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """Show figures or what could not be done, not a traceback."""
+        """Show figures or the error, not a traceback."""
         from tokbench.bench.errors import TokbenchError
 
         if isinstance(excinfo.value, GateFailure | TokbenchError):
@@ -184,10 +184,10 @@ class GateItem(pytest.Item):
 
 
 class WholeItem(GateItem):
-    """What the baseline should hold by its own head and does not, and cells that failed."""
+    """Values missing from the baseline by its own head, and cells that failed."""
 
     def runtest(self) -> None:
-        """Fail when a value that is no test of its own fails the gate or cannot be decided."""
+        """Fail if a value without a test of its own fails the gate or cannot be decided."""
         gate = self.parent
         assert isinstance(gate, GateFile)
         known = gate.base.snapshot.values

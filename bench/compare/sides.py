@@ -1,4 +1,4 @@
-"""From what a user names to a comparison: read both sides, compare, explain, add remarks."""
+"""Reads both sides that a user names, compares and explains them, and adds notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tokbench.bench.results.run_folder import Results, load_results
 
 @dataclass(frozen=True, kw_only=True)
 class SideInput:
-    """What BASE or CANDIDATE names: always a snapshot, and its run folder where it is one."""
+    """BASE or CANDIDATE: a snapshot, and the run folder if it comes from one."""
 
     snapshot: Snapshot
     results: Results | None = None
@@ -35,14 +35,14 @@ class SideInput:
 
     @property
     def place(self) -> Path | None:
-        """The file by which a side is told from another."""
+        """The file that identifies a side."""
         return self.results.folder / "run.json" if self.results else self.path
 
 
 def load_side(name: str | Path) -> SideInput:
     """Read a run folder, a baseline file, or a baseline at a git revision (``REVISION:FILE``).
 
-    Raises `ResultsError` when there is nothing of that name or it cannot be read.
+    Raises `ResultsError` if it does not exist or cannot be read.
     """
     path = Path(name)
     shown = str(stored(str(name), Path.cwd()))  # a title that goes into comments and summaries
@@ -55,21 +55,21 @@ def load_side(name: str | Path) -> SideInput:
     if colon and len(revision) > 1 and file:
         return SideInput(snapshot=baseline.parse(_at_revision(revision, file), str(name)))
     raise ResultsError(
-        f"{name}: there is no such run folder or baseline, so there is nothing to compare; "
-        "make a baseline with: tokbench baseline save RUN FILE"
+        f"{name}: no such run folder or baseline; save a baseline with: tokbench baseline save RUN "
+        "FILE"
     )
 
 
 def load_pair(names: Sequence[str], config: Config | None) -> tuple[SideInput, SideInput]:
-    """Return base and candidate; where only one is named, the config's gate names the base.
+    """Return base and candidate; a missing base is taken from the config's gate.
 
-    Raises `UsageError` when there are more or fewer.
+    Raises `UsageError` for more or fewer names.
     """
     if len(names) == 2:
         return _told_apart(load_side(names[0]), load_side(names[1]), names)
     if len(names) != 1 or config is None:
         raise UsageError(
-            "compare takes BASE and CANDIDATE, or CANDIDATE with --config CONFIG whose `gate:` "
+            "compare requires BASE and CANDIDATE, or CANDIDATE with --config CONFIG whose `gate:` "
             "block names the baseline"
         )
     path = baseline.baseline_path(config.folder, config.run.gate.baseline, config.path)
@@ -118,8 +118,8 @@ def _at_revision(revision: str, file: str) -> bytes:
     if git.returncode:
         why = said.decode(errors="replace").strip()
         raise ResultsError(
-            f"{revision}:{file}: git has no such file there ({why}), so there is nothing to "
-            "compare; in CI, fetch that revision first (actions/checkout with fetch-depth: 0)"
+            f"{revision}:{file}: git has no such file ({why}); in CI, fetch that revision first "
+            "(actions/checkout with fetch-depth: 0)"
         )
     return data
 
@@ -162,20 +162,20 @@ def compare_sides(
 
 
 def _refuse_itself(base: SideInput, candidate: SideInput) -> None:
-    """Raise `ResultsError` when both sides are one file: it always equals itself."""
+    """Raise `ResultsError` if both sides are the same file: it always equals itself."""
     if base.place is None or candidate.place is None:
         return
     if base.place.samefile(candidate.place):
         raise ResultsError(
-            f"{candidate.snapshot.name}: is both base and candidate, so there is nothing to "
-            "compare; name the baseline, or another run, as base (or in `gate.baseline`)"
+            f"{candidate.snapshot.name}: is both base and candidate; name the baseline, or another "
+            "run, as base (or in `gate.baseline`)"
         )
 
 
 def _on_rules(
     comparison: Comparison, base: Sequence[Rule], candidate: Sequence[Rule]
 ) -> Iterator[str]:
-    """Yield whose rules decided, how those of the other side differ, and what they would say."""
+    """Yield whose rules decided, how the other side's differ, and the verdict under those."""
     if tuple(base) == tuple(candidate):
         return
     whose = comparison.rules_from

@@ -1,7 +1,7 @@
-"""What a comparison sees of one side: values by key, and what they were measured on.
+"""One side of a comparison: values by key, and the text they were measured on.
 
-A snapshot is made from a run folder (here) or a baseline file (`tokbench.bench.compare.baseline`). It holds no
-text and no ids: an id hash per cell stands for them. Timing is not part of it.
+A snapshot is made from a run folder (here) or a baseline file (`tokbench.bench.compare.baseline`).
+It holds no text and no ids: an id hash per cell stands for them. Timing is not part of it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ HASH_DIGITS = 16
 
 
 class Key(NamedTuple):
-    """What a value is of; None where it is about all of them."""
+    """The subject of a value; a part that is None means all."""
 
     tokenizer: str | None
     corpus: str | None
     language: str | None
     metric: str
     label: str = ""
-    """Tells values of one metric at one place apart, such as ``class=exact``."""
+    """Distinguishes values of one metric at one place, such as ``class=exact``."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A number, a hash, or None with the reason."""
+    """A number, a hash, or None with a reason."""
 
     value: float | str | None
     status: Status = "ok"
@@ -72,7 +72,7 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
-    """What the gate needs to know of a metric."""
+    """The facts about a metric that the gate uses."""
 
     unit: str
     direction: Direction
@@ -80,7 +80,7 @@ class MetricFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class SliceFacts:
-    """What text a value was measured on."""
+    """The text that a value was measured on."""
 
     sha256: str
     documents: int
@@ -115,7 +115,7 @@ class Snapshot:
     """Version of the results it was made from."""
     origin: Literal["run", "baseline"] = "run"
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
-    """Cells that are not ok, and why."""
+    """Cells that are not ok, with reasons."""
 
     @cached_property
     def places(self) -> frozenset[tuple[str, str | None]]:
@@ -123,7 +123,7 @@ class Snapshot:
         return frozenset({*self.slices} | {(place.corpus, None) for place in self.slices})
 
     def why_incomplete(self, key: Key) -> str | None:
-        """Return why a value is not about all the text it should be about, None where it is."""
+        """Return why a value does not cover all the text that it should; None if it does."""
         for cell, reason in self.incomplete.items():
             if (
                 key.tokenizer in (None, cell.tokenizer)
@@ -135,7 +135,7 @@ class Snapshot:
 
 
 def snapshot_of(results: Results) -> Snapshot:
-    """Return what a comparison sees of a run; raises `ResultsError` when its files are damaged."""
+    """Return the snapshot of a run; raise `ResultsError` if its files are damaged."""
     run = results.run
     rows = results.measurements.to_pylist()
     for row in rows:
@@ -180,7 +180,7 @@ _STATUS = get_args(Status)
 def _no_row(row: Row, results: Results) -> ResultsError:
     return ResultsError(
         f"{results.folder / 'measurements.parquet'}: is damaged or was edited: a row of "
-        f"{row['metric']} has no params that can be read, or no status"
+        f"{row['metric']} has unreadable params or no status"
     )
 
 
@@ -281,8 +281,8 @@ def _measured_values(rows: Sequence[Row]) -> dict[Key, Value]:
         key = Key(*_place(row), row["metric"], _label(row, labels.get(row["metric"], ())))
         if key in values:
             raise ResultsError(
-                f"metric {row['metric']} has two values for {key}; "
-                "its suite must tell them apart by params"
+                f"metric {row['metric']} has two values for {key}; its suite must distinguish them "
+                "by params"
             )
         values[key] = Value(value=row["value"], status=row["status"], detail=row["detail"])
     return values

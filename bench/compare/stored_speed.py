@@ -1,7 +1,7 @@
 """Stored timings of two runs: a ratio that moved is a warning, never a failure.
 
-Only ratios to a pinned tokenizer are looked at, since speeds of two days differ by themselves, and
-only where CPU, threads and the build of Python are the same. To fail on speed, time both sides now:
+Only ratios to a pinned tokenizer are compared, since absolute speeds vary from day to day, and only
+if CPU, threads and the build of Python are the same. To fail on speed, time both sides now:
 `tokbench.bench.speed.comparison`.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from tokbench.bench.results.run_folder import Results
 
 MOVED = 1.05
-"""Ratio of two stored ratios below which nobody is warned."""
+"""Ratio of two stored ratios below which there is no warning."""
 
 _MACHINE: Mapping[str, str] = {
     "cpu": "CPU",
@@ -31,11 +31,11 @@ Row = Mapping[str, Any]
 
 
 def stored_timing(base: Results | None, candidate: Results | None) -> list[str]:
-    """Return what two stored timings tell, or why they tell nothing."""
+    """Return the comparison of two stored timings, or why they cannot be compared."""
     if candidate is None or not candidate.throughput.num_rows:
         return []
     if base is None:
-        return ["timing not compared: a baseline stores none"]
+        return ["timing not compared: a baseline stores no timing"]
     if not base.throughput.num_rows:
         return [f"timing not compared: {base.name} was not timed"]
     if differ := list(_differences(base.environment, candidate.environment)):
@@ -79,7 +79,7 @@ def _has_interval(row: Row) -> bool:
 
 
 def _warning(before: Row, after: Row) -> str | None:
-    """Return a line where the intervals lie apart and the ratio moved by more than a little."""
+    """Return a line if the intervals are disjoint and the change exceeds the threshold."""
     apart = before["ci_high"] < after["ci_low"] or after["ci_high"] < before["ci_low"]
     moved = after["value"] / before["value"]
     if not apart or max(moved, 1 / moved) <= MOVED:
@@ -87,8 +87,9 @@ def _warning(before: Row, after: Row) -> str | None:
     params = after["params"]
     place = " / ".join(filter(None, (after["tokenizer"], after["corpus"], after["language"])))
     return (
-        f"warning: {place}, {params.get('phase')}: {_figures(before)} → {_figures(after)} times as fast "
-        f"as {params.get('reference')}; to be sure, time both now: tokbench speed"
+        f"warning: {place}, {params.get('phase')}: {_figures(before)} → {_figures(after)} times as "
+        "fast "
+        f"as {params.get('reference')}; to confirm, time both sides with tokbench speed"
     )
 
 

@@ -1,4 +1,4 @@
-"""One config in two Python environments: what another release of a library changes.
+"""One config in two Python environments, to compare two releases of a library.
 
 Each environment runs its own tokbench in a process of its own and leaves a run folder; ids are
 kept, so that the comparison can say why something moved. Slices are shared through the cache.
@@ -56,8 +56,8 @@ def _shown(python: Path) -> str:
 def run_in(environment: Environment, config: str, overrides: Sequence[str], *, say: Say) -> Results:
     """Run a config in an environment and return the results.
 
-    Raises `UsageError` when the interpreter or tokbench is not there or the config is wrong, and
-    `ResultsError` when no results came out.
+    Raises `UsageError` if the interpreter or tokbench is missing or the config is wrong, and
+    `ResultsError` if the run left no results.
     """
     _check(environment.python)
     command = ["-m", "tokbench", "run", config, "--new", "--quiet"]
@@ -85,13 +85,13 @@ def _check(python: Path) -> None:
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
         raise UsageError(
-            f"{python}: has no tokbench that can be imported ({last}); install it there: "
+            f"{python}: cannot import tokbench ({last}); install it: "
             f"{python} -m pip install tokbench"
         )
 
 
 def _python(python: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run an interpreter that sees its own packages only: no PYTHONPATH, no working folder."""
+    """Run an interpreter with its own packages only: no PYTHONPATH, no working folder."""
     variables = {name: value for name, value in os.environ.items() if name not in _HIDES}
     return subprocess.run(
         [str(python), "-P", *arguments],

@@ -1,4 +1,4 @@
-"""What a piece of text is made of: its script and its category, for tables that sort segments."""
+"""Script and category of a piece of text, to group segments in tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPTS = (
     "Javanese", "Balinese", "Meetei_Mayek", "Ol_Chiki", "Canadian_Aboriginal", "Coptic", "Vai",
     "Adlam", "Lisu", "Gothic",
 )  # fmt: skip
-"""Scripts told apart by name; letters of another one are "other"."""
+"""Scripts reported by name; letters of all others are "other"."""
 
 
 def script_of(text: bytes) -> str:
@@ -31,7 +31,7 @@ def script_of(text: bytes) -> str:
 
 
 def category_of(text: bytes) -> str:
-    """Return what a segment is made of; spaces and joiners count only where nothing else is.
+    """Return the category of a segment; spaces and joiners count only if there is nothing else.
 
     >>> [category_of(t) for t in (b" the", b"2024", b"x86", b").", b"\\n\\n", b"\\xe4\\xbd")]
     ['letters', 'digits', 'letters and digits', 'punctuation', 'white space', 'part of a character']

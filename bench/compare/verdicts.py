@@ -1,7 +1,7 @@
 """The verdict on one value, and what verdicts mean for the gate: pure functions, no files.
 
-Exact values have to be equal, floats up to the round-off of adding in another order. A value that
-is missing never passes.
+Exact values have to be equal, floats up to the round-off of adding in another order. A missing
+value never passes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.model import Direction, Lane
 
 Outcome = Literal["worse", "changed", "missing", "incomparable", "better", "new", "same"]
-"""What became of a value, the gravest first."""
+"""Outcomes of a value, most severe first."""
 
 Effect = Literal["fails", "incomplete", "passes"]
 
 EFFECTS: tuple[Effect, ...] = ("fails", "incomplete", "passes")
-"""What a verdict does to the gate, the gravest first."""
+"""Effects of a verdict on the gate, most severe first."""
 
 OUTCOMES: tuple[Outcome, ...] = (
     "worse",
@@ -39,7 +39,7 @@ ROUND_OFF = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What became of one value, in figures, and what that means for the gate."""
+    """The outcome of one value, in figures, and its effect on the gate."""
 
     key: Key
     lane: Lane = "exact"
@@ -51,19 +51,19 @@ class Verdict:
     reason: str = ""
     gated: bool = True
     within_spread: bool = False
-    """Whether it is not gated because its trainer does not repeat itself."""
+    """Whether it is not gated because its trainer is not deterministic."""
     effect: Effect = "passes"
 
     @property
     def change(self) -> float | None:
-        """Candidate − base, None where either is no number."""
+        """Candidate − base; None if either is not a number."""
         if isinstance(self.base, float) and isinstance(self.candidate, float):
             return self.candidate - self.base
         return None
 
     @property
     def relative_change(self) -> float | None:
-        """Change ÷ base, None where that is undefined."""
+        """Change ÷ base; None if undefined."""
         if self.change is None or not isinstance(self.base, float) or not self.base:
             return None
         return self.change / abs(self.base)
@@ -93,20 +93,20 @@ def judge(
     *,
     obstacle: str | None = None,
 ) -> tuple[Outcome, str]:
-    """Return what became of one value, and why.
+    """Return the outcome of one value, and its reason.
 
     >>> strict = Gate().settings(metric="tokens")
     >>> judge(Value(value=10.0), Value(value=11.0), "lower", strict)
     ('worse', '')
     >>> judge(Value(value=10.0), None, "lower", strict)
-    ('missing', 'the candidate does not have it')
+    ('missing', 'missing from the candidate')
     """
     if candidate is None:
         if base is None:
-            return "incomparable", "no side has it"
-        return "missing", "the candidate does not have it"
+            return "incomparable", "missing on both sides"
+        return "missing", "missing from the candidate"
     if base is None:
-        return "new", "the base does not have it"
+        return "new", "missing from the base"
     if obstacle:
         return "incomparable", obstacle
     for side, value in (("base", base), ("candidate", candidate)):
@@ -142,7 +142,7 @@ def _judge_values(
 
 
 def equal(base: float, candidate: float) -> bool:
-    """Tell whether two numbers are one: counts exactly, other floats up to round-off.
+    """Return whether two numbers are equal: counts exactly, other floats up to round-off.
 
     >>> equal(0.1 + 0.2, 0.3), equal(10.0**13, 10.0**13 + 1)
     (True, False)
@@ -155,7 +155,7 @@ def equal(base: float, candidate: float) -> bool:
 
 
 def within(base: float, candidate: float, settings: Rule) -> bool:
-    """Tell whether a number moved no further than its rule lets it.
+    """Return whether a number changed by no more than its rule allows.
 
     A move of exactly the tolerance passes, also where round-off makes it look a little larger.
 
@@ -178,7 +178,7 @@ def exit_code(verdicts: Iterable[Verdict], *, mismatched: bool = False) -> int:
 
 
 def with_effects(verdicts: Sequence[Verdict], gate: Gate) -> list[Verdict]:
-    """Return verdicts that know what they mean for the gate."""
+    """Return verdicts with their effects on the gate."""
     improved = _Improved.of(verdicts)
     return [replace(v, effect=_effect(v, gate, improved)) for v in verdicts]
 
@@ -203,7 +203,7 @@ def _effect(verdict: Verdict, gate: Gate, improved: _Improved) -> Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class _Improved:
-    """Where values with a direction got better, and where worse."""
+    """Places where values with a direction got better, and where worse."""
 
     better: Sequence[Key] = field(default_factory=list)
     worse: Sequence[Key] = field(default_factory=list)
@@ -217,7 +217,7 @@ class _Improved:
         )
 
     def at(self, key: Key) -> bool:
-        """Tell whether something within a place got better and nothing worse."""
+        """Return whether a value within a place got better and none got worse."""
         return any(_inside(key, k) for k in self.better) and not any(
             _inside(key, k) for k in self.worse
         )

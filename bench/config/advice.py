@@ -1,4 +1,4 @@
-"""From the errors of pydantic to mistakes in words of the config: what is wrong, what to write."""
+"""Turns pydantic's errors into mistakes in the config's terms: what is wrong, what to write."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _is_explained(missing: Mistake, mistakes: list[Mistake]) -> bool:
 
 
 def _placed(where: ConfigFile, loc: Loc, text: str) -> Mistake:
-    """Return a mistake at a key that may have been left out; its place is then what is around it."""
+    """Return a mistake at a key; if the key is missing, at the mapping around it."""
     value = where.value(loc)
     on = "key" if isinstance(value, Mapping) or value is None else "value"
     return where.mistake(loc, text, on=on)
@@ -87,7 +87,7 @@ def _one(where: ConfigFile, item: Any, loc: Loc, model: type[BaseModel]) -> Mist
     if kind == "union_tag_invalid":
         tag = str(item["ctx"]["tag"])
         known = map(source_of, corpus_models())
-        return where.mistake((*loc, "source"), f"there is no {tag!r}{suggest(tag, known)}")
+        return where.mistake((*loc, "source"), f"unknown {tag!r}{suggest(tag, known)}")
     if kind in ("missing", "union_tag_not_found"):
         return where.mistake(loc, _missing(kind, item.get("input")), on="key")
     return where.mistake(loc, _sentence(item, where.spelled(loc)), on=_side(item))
@@ -123,7 +123,7 @@ def _sentence(item: Any, spelled: str | None) -> str:
         return f"must be a finite number, not {shown(given)}"
     if kind == "string_pattern_mismatch":
         return (
-            f"{shown(given)} cannot be a name: use letters, digits and ._+#-, and begin with a "
+            f"{shown(given)} is not a valid name; use letters, digits and ._+#-, and begin with a "
             "letter or digit"
         )
     if kind in ("string_too_long", "too_long"):
@@ -145,7 +145,7 @@ def _unknown_key(item: Any, model: type[BaseModel]) -> str:
 
 
 def _shape(where: ConfigFile, loc: Loc, items: list[Any], model: type[BaseModel]) -> Mistake:
-    """Return the mistake of a value that is of no kind that its key takes."""
+    """Return the mistake of a value whose type its key does not accept."""
     given = items[0].get("input")
     choices = [word for item in items if item["type"] == "literal_error" for word in _choices(item)]
     wanted = list(dict.fromkeys(_WANTED[i["type"]] for i in items if i["type"] in _WANTED))
@@ -173,7 +173,7 @@ def _either(words: list[str]) -> str:
 
 
 def _write(given: Any, wanted: list[str], loc: Loc, model: type[BaseModel]) -> str:
-    """Return how the value is written in the shape that its key takes, where that can be told."""
+    """Return the value in the shape that its key takes, if that is known."""
     if wanted[0] == "a list" and not isinstance(given, list):
         return f"; write a list: [{in_yaml(given)}]" if given is not None else "; write a list"
     if wanted[0] == "a mapping" and loc[:1] == ("tokenizers",):
@@ -190,13 +190,13 @@ def _write(given: Any, wanted: list[str], loc: Loc, model: type[BaseModel]) -> s
 
 
 def _write_corpus(given: Any) -> str:
-    """Return how an entry is written that was given by its path alone."""
+    """Return the full form of an entry that was given by its path alone."""
     path = given if isinstance(given, str) else "..."
     return f"; write {{source: files, path: {in_yaml(path)}, language: ...}}"
 
 
 def _taker(given: Any, model: type[BaseModel]) -> str | None:
-    """Return the first key of a model that takes a value as it is given."""
+    """Return the first key of a model that accepts the value."""
     if given is None or isinstance(given, Mapping):
         return None
     for name, field in model.model_fields.items():

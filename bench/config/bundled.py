@@ -1,4 +1,4 @@
-"""What tokbench brings along: bundled text and ready configs, as files that can be opened."""
+"""Bundled text and ready configs, as files that can be opened."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def config_names() -> list[str]:
 
 
 def config_path(name: str) -> Path:
-    """Return the file of a ready config; raise `UsageError` when there is none of that name."""
+    """Return the file of a ready config; raise `UsageError` for an unknown name."""
     path = _configs() / f"{name}.yaml"
     if path.is_file():
         return path
     known = config_names()
     raise UsageError(
-        f"no ready config is called {name!r}{did_you_mean(name, known)}; "
+        f"unknown config {name!r}{did_you_mean(name, known)}; "
         f"there are: {', '.join(known) or 'none (is the installation complete?)'}"
     )
 
 
 def find_config(name: str) -> Path:
-    """Return a config file, or that of a ready config: a plain name where there is no such file.
+    """Return a config file, or a ready config if a plain name is not a file.
 
     Raises `UsageError` for a plain name that is neither.
     """

@@ -34,14 +34,14 @@ from tokbench.bench.config.languages import problems as language_problems
 from tokbench.bench.model import Kind
 
 Problem = tuple[tuple[str, ...], str]
-"""A key of an entry, from the entry down, and what is wrong there."""
+"""A key of an entry, from the entry down, and the mistake there."""
 
 
 class Corpus(Entry):
     """What every source has in common."""
 
     kind: Kind = Field("natural", description="`natural` language or `code`.")
-    language: Text | None = Field(None, description="Key of the only language.")
+    language: Text | None = Field(None, description="Key of the language, if there is only one.")
     languages: Annotated[
         dict[str, LanguageOptions] | None,
         BeforeValidator(spell_out_languages),
@@ -59,19 +59,21 @@ class Corpus(Entry):
     )
     missing_ids: Literal["refuse", "intersect"] = Field(
         "refuse",
-        description="Where languages of a parallel corpus have different ids: `refuse` the premium, "
+        description="Where languages of a parallel corpus have different ids: `refuse` the "
+        "premium, "
         "or `intersect` the ids.",
     )
     limit: Limit | None = Field(
         None,
-        description="How much to take: `{rows: N}`, `{bytes: N}` or both. Whole documents, never "
-        "more than the limit.",
+        description="Limit of the sample: `{rows: N}`, `{bytes: N}` or both. Documents are never "
+        "cut.",
     )
     sample: Annotated[
         Literal["all", "head"] | Reservoir | None, BeforeValidator(spell_out_sample)
     ] = Field(
         None,
-        description="`all`; with a limit `head` (the default), `reservoir`, or `{method: reservoir, "
+        description="`all`; with a limit `head` (the default), `reservoir`, or "
+        "`{method: reservoir, "
         "seed: N}`.",
     )
     join: Join | None = Field(
@@ -82,15 +84,17 @@ class Corpus(Entry):
     )
     text: Text = Field(
         "text",
-        description="Column that holds the text; may contain `{language}`, and dots that lead into "
-        "a structure, such as `translation.{language}`.",
+        description="Column of the text; may contain `{language}`, and dots for nested columns, "
+        "such as `translation.{language}`.",
     )
     id: Text | None = Field(
         None,
-        description="Column that holds the id; by default the row number, with the split or file "
-        "before it where there are several.",
+        description="Column of the id; by default the row number, prefixed by the split or file if "
+        "there are several.",
     )
-    cluster: Text | None = Field(None, description="Column that groups documents for intervals.")
+    cluster: Text | None = Field(
+        None, description="Column that groups documents into clusters for intervals."
+    )
     weight: Text | None = Field(
         None,
         description="Column of whole numbers: how often training sees each row, as in a list of "
@@ -100,11 +104,12 @@ class Corpus(Entry):
         "skip", description="Rows without a value: `skip` (and count) or `refuse`."
     )
     not_text: Literal["skip", "refuse"] = Field(
-        "refuse", description="Rows that hold a number or something else: `refuse` or `skip`."
+        "refuse", description="Rows whose text is a number or another type: `refuse` or `skip`."
     )
     where: dict[Text, Text] | None = Field(
         None,
-        description="Take only rows with these values, by column: `{language_name: Python}`. A "
+        description="Take only rows with these values, by column, such as "
+        "`{language_name: Python}`. A "
         "value may contain `{language}`; a language may have values of its own. The classes of a "
         'class column are given by name or by number (`"1"`).',
     )
@@ -127,7 +132,7 @@ class Corpus(Entry):
         return self.model_copy(update={"text": text, "where": where or None})
 
     def resolved(self) -> dict[str, Language]:
-        """Return what each language key means; `UsageError` where one means nothing."""
+        """Return the language of each key; raise `UsageError` for an unknown one."""
         return resolve_all(self._tags(), kind=self.kind)
 
     def resolved_key(self, key: str) -> Language:
@@ -170,9 +175,9 @@ class Corpus(Entry):
 
 
 NO_SCRIPTS = (
-    "data sets made by a loading script cannot be loaded (the `datasets` library dropped them, and "
-    "tokbench never runs code of a data set); use a Parquet version of the data set "
-    "(often revision refs/convert/parquet) or `source: files`"
+    "data sets with a loading script are not supported (the `datasets` library dropped them, and "
+    "tokbench never runs code of a data set); use a Parquet version of the data set (often "
+    "revision refs/convert/parquet) or `source: files`"
 )
 
 
@@ -181,7 +186,10 @@ def _language_problems(entry: Corpus) -> Iterator[Problem]:
         yield ("language",), "give `language` or `languages`, not both"
         return
     if not entry.options() and not isinstance(entry, BuiltinCorpus):
-        yield (), "say which language this is: `language: fr`, or several as `languages: [fr, de]`"
+        yield (
+            (),
+            ("`language` is missing; write `language: fr`, or `languages: [fr, de]` for several"),
+        )
     tags = entry._tags()
     for key, problem in language_problems(tags, kind=entry.kind):
         place = ("language",) if entry.languages is None else ("languages", key)
@@ -192,11 +200,11 @@ def _pivot_problems(entry: Corpus) -> Iterator[Problem]:
     if entry.parallel and entry.pivot is None:
         yield (
             ("parallel",),
-            "a parallel corpus needs a `pivot`: the language that premiums are relative to",
+            "a parallel corpus requires a `pivot`, the language that premiums are relative to",
         )
     if not entry.parallel and (entry.pivot is not None or entry.missing_ids != "refuse"):
         key = "missing_ids" if entry.pivot is None else "pivot"
-        yield (key,), "`pivot` and `missing_ids` are for a parallel corpus; add `parallel: true`"
+        yield (key,), "`pivot` and `missing_ids` require a parallel corpus; add `parallel: true`"
     if entry.options() and entry.pivot is not None and entry.pivot not in entry.options():
         hint = near_key(entry.pivot, entry.options(), kind=entry.kind)
         yield ("pivot",), f"pivot {entry.pivot!r} is not among the languages of this corpus{hint}"
@@ -205,14 +213,14 @@ def _pivot_problems(entry: Corpus) -> Iterator[Problem]:
 def _sample_problems(entry: Corpus) -> Iterator[Problem]:
     limited = entry.limit is not None and (entry.limit.rows or entry.limit.bytes)
     if entry.limit is not None and not limited:
-        yield ("limit",), "`limit` needs rows or bytes, such as {rows: 1000}"
+        yield ("limit",), "`limit` requires rows or bytes, such as {rows: 1000}"
     elif limited and entry.sample == "all":
         yield (
             ("sample",),
-            "`sample: all` takes every row; with a `limit` say `head` or `reservoir`",
+            "`sample: all` takes every row; with a `limit` use `head` or `reservoir`",
         )
     elif not limited and entry.sample not in (None, "all"):
-        yield ("sample",), "this `sample` needs a `limit` (rows or bytes)"
+        yield ("sample",), "this `sample` requires a `limit` (rows or bytes)"
     if entry.parallel and entry.limit is not None and entry.limit.bytes:
         yield (
             ("limit", "bytes"),
@@ -234,12 +242,12 @@ class HuggingFaceCorpus(Corpus):
 
     source: Literal["huggingface"] = Field(description="Where the text comes from.")
     path: Text = Field(
-        description="Hub id, local folder, or one of `csv`, `json`, `parquet`, `text`, `arrow` with "
-        "`data_files`."
+        description="Hub id, local folder, or one of `csv`, `json`, `parquet`, `text` and `arrow` "
+        "with `data_files`."
     )
     config: Text | None = Field(None, description="Config name; may contain `{language}`.")
     split: Text | None = Field(
-        None, description="The split to read. Optional where there is only one."
+        None, description="The split to read. Optional if there is only one."
     )
     splits: tuple[Text, ...] | None = Field(None, description="Several splits, in this order.")
     revision: Text | None = Field(
@@ -257,7 +265,7 @@ class HuggingFaceCorpus(Corpus):
     )
 
     def wanted_splits(self) -> tuple[str, ...]:
-        """Return the splits asked for; none where the config leaves the only one to be found."""
+        """Return the configured splits; empty if the only split is to be found."""
         return self.splits or (() if self.split is None else (self.split,))
 
     def config_of(self, key: str) -> str | None:
@@ -275,19 +283,22 @@ class HuggingFaceCorpus(Corpus):
             yield ("split",), "give `split` or `splits`, not both"
         if any("[" in split for split in self.wanted_splits()):
             key = "splits" if self.split is None else "split"
-            yield (key,), "a split is a plain name; for part of it use `limit` and `sample`"
+            yield (
+                (key,),
+                ("a split must be a plain name; to take a part of it use `limit` and `sample`"),
+            )
         for key, options in self.options().items():
             if options.file:
                 yield (
                     ("languages", key),
-                    "`file` is for `source: files`; a language of a data set has a `config`",
+                    "`file` requires `source: files`; for a language of a data set use `config`",
                 )
         if not self._languages_differ():
             yield (
                 ("languages",),
                 "every language would read the same rows; map each language to its config, put "
-                "{language} into `config`, `data_dir`, `data_files` or `text`, or tell its rows by "
-                "`where`",
+                "{language} into `config`, `data_dir`, `data_files` or `text`, or select its rows "
+                "with `where`",
             )
 
     def _languages_differ(self) -> bool:
@@ -310,7 +321,8 @@ class FilesCorpus(Corpus):
     )
     format: Literal["txt", "jsonl", "json", "csv", "parquet"] | None = Field(
         None,
-        description="`txt`, `jsonl`, `json` (a list of rows), `csv` or `parquet`; by default from the suffix.",
+        description="`txt`, `jsonl`, `json` (a list of rows), `csv` or `parquet`; by default from "
+        "the suffix.",
     )
     unit: Literal["line", "paragraph", "document"] = Field(
         "line",
@@ -319,15 +331,15 @@ class FilesCorpus(Corpus):
     )
     line_ends: Literal["keep", "strip"] | None = Field(
         None,
-        description="`keep` or `strip` the last line end of txt documents. By default kept for "
-        "documents and stripped for lines and paragraphs.",
+        description="`keep` or `strip` the last line end of txt documents. By default it is kept "
+        "for documents and stripped for lines and paragraphs.",
     )
     delimiter: Annotated[Text, Field(min_length=1, max_length=1)] | None = Field(
         None, description="Delimiter of CSV files; by default a comma, for `.tsv` a tab."
     )
     quote: Text | None = Field(
         None,
-        description="Of CSV files: the character that cells are quoted with, or `none` where "
+        description="Quote character of CSV files, or `none` if "
         'quotation marks are text. By default `"`, for `.tsv` none.',
     )
 
@@ -352,24 +364,24 @@ class FilesCorpus(Corpus):
             if one.config:
                 yield (
                     ("languages", key),
-                    "`config` is for `source: huggingface`; a language of files has a `file`",
+                    "`config` requires `source: huggingface`; for a language of files use `file`",
                 )
         if not self.path and not all(one.file for one in options):
-            yield (), "say where the files are: `path`, or a file for each language"
+            yield (), "`path` is missing; set it, or a file for each language"
             return
         if self.quote is not None and self.quote != "none" and len(self.quote) != 1:
-            yield ("quote",), "`quote` is one character, or none"
+            yield ("quote",), "`quote` must be one character, or none"
         told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
         if len(options) > 1 and not told_apart and not self._rows_differ():
             yield (
                 ("path",),
                 "every language would read the same files; put {language} into `path` or `text`, "
-                "or tell its rows by `where`",
+                "or select its rows with `where`",
             )
 
 
 class BuiltinCorpus(Corpus):
-    """Text that comes with tokbench: a sample for first contact and for tests."""
+    """Text bundled with tokbench: a small sample for first runs and for tests."""
 
     source: Literal["builtin"] = Field(description="Where the text comes from.")
     dataset: Literal["sentences", "programs"] = Field(
@@ -378,7 +390,7 @@ class BuiltinCorpus(Corpus):
     id: Text | None = Field("id", description="Fixed: the column of the bundled ids.")
 
     def options(self) -> Mapping[str, LanguageOptions]:
-        """Return the languages asked for, or all that there are."""
+        """Return the configured languages, by default all."""
         from tokbench.bench.config.bundled import text_keys
 
         return super().options() or {key: LanguageOptions() for key in text_keys(self.dataset)}
@@ -394,7 +406,7 @@ class BuiltinCorpus(Corpus):
         from tokbench.bench.config.bundled import text_keys
 
         if (self.dataset == "programs") != (self.kind == "code"):
-            yield ("kind",), f"dataset {self.dataset} is not kind {self.kind}; leave `kind` out"
+            yield ("kind",), f"dataset {self.dataset} is not kind {self.kind}; remove `kind`"
             return
         # a config that was written out, defaults and all, may be read again
         for key in ("text", "id", "cluster", "weight", "where"):
@@ -402,14 +414,14 @@ class BuiltinCorpus(Corpus):
                 continue
             yield (
                 (key,),
-                "bundled text has fixed columns; leave `text`, `id`, `cluster`, `weight`, `where` out",
+                "bundled text has fixed columns; remove `text`, `id`, `cluster`, `weight` and `where`",
             )
         known = text_keys(self.dataset)
         means = {key for key, _ in language_problems(self._tags(), kind=self.kind)}
         for key, one in self.options().items():
             place = ("language",) if self.languages is None else ("languages", key)
             if one.config or one.file:
-                yield place, "bundled text has no configs or files; list the languages only"
+                yield place, "bundled text has no configs or files; list only the languages"
             if key not in known and key not in means:
                 near = near_key(key, known, kind=self.kind)
                 yield place, f"no bundled {self.dataset} in {key!r}{near}"
@@ -448,9 +460,9 @@ def corpus_models() -> tuple[type[Corpus], ...]:
 
 
 def canonical(entry: Corpus, key: str) -> dict[str, Any]:
-    """Return what an entry says about one language, without what it leaves at its default.
+    """Return the options of an entry for one language, without defaults.
 
-    Two entries that say the same thing about a language give the same value.
+    Entries with the same options for a language return equal values.
     """
     said = entry.model_dump(mode="json", exclude_defaults=True, exclude={"language", "languages"})
     options = entry.options()[key].model_dump(mode="json", exclude_defaults=True)

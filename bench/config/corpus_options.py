@@ -1,4 +1,4 @@
-"""What an entry below `corpora` is made of: languages, limits, samples, joins."""
+"""Parts of an entry below `corpora`: languages, limits, samples, joins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokbench.bench.markup import did_you_mean
 
 
 def as_text(value: object) -> object:
-    """Return text as it is; refuse what only looks like it."""
+    """Return text as it is; refuse numbers and booleans."""
     if isinstance(value, str):
         return value
     raise PydanticCustomError(
@@ -27,23 +27,24 @@ Text = Annotated[str, BeforeValidator(as_text, json_schema_input_type=str)]
 
 
 class Entry(BaseModel):
-    """What is written below `corpora`: unknown keys are errors."""
+    """Base of the models below `corpora`: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class LanguageOptions(Entry):
-    """What differs between the languages of one corpus."""
+    """Options of one language of a corpus."""
 
     config: Text | None = Field(
         None,
-        description="Config of the data set (source `huggingface`). Plain text is short for it.",
+        description="Config of the data set (source `huggingface`). Plain text is shorthand for "
+        "it.",
     )
     file: Text | None = Field(
-        None, description="Path or glob (source `files`). Plain text is short for it."
+        None, description="Path or glob (source `files`). Plain text is shorthand for it."
     )
     text: Text | None = Field(None, description="Column that holds this language's text.")
-    tag: Text | None = Field(None, description="BCP-47 tag, where the key is not a language code.")
+    tag: Text | None = Field(None, description="BCP-47 tag, if the key is not a language code.")
     where: dict[Text, Text] | None = Field(
         None,
         description="Rows of this language: values by column, in addition to those of the corpus.",
@@ -51,13 +52,13 @@ class LanguageOptions(Entry):
 
 
 class Limit(Entry):
-    """How much of a corpus to take, in whole documents."""
+    """Limit of a sample, in whole documents."""
 
     rows: PositiveInt | None = Field(None, description="Number of rows.")
     bytes: ByteSize | None = Field(
         None,
         gt=0,
-        description="UTF-8 bytes of text, never exceeded; a number or text such as `10 MB`.",
+        description="Maximum UTF-8 bytes of text: a number, or text such as `10 MB`.",
     )
 
 
@@ -127,7 +128,7 @@ _SAMPLES = ("all", "head", "reservoir")
 
 
 def spell_out_sample(value: object) -> object:
-    """Return a sampling rule that is written by its name as it is spelled out."""
+    """Return the full form of a sampling rule that is given by name."""
     if value == "reservoir":
         return {"method": "reservoir"}
     if isinstance(value, str) and value not in _SAMPLES:

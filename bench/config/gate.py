@@ -25,7 +25,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
 class SpeedLimits(BaseModel):
-    """When a candidate counts as slower, and how much is measured to tell."""
+    """When a candidate counts as slower, and how much is measured to decide it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -46,14 +46,14 @@ class SpeedLimits(BaseModel):
     processes: int = Field(
         3,
         ge=3,
-        description="Fresh processes at first, both sides in each; the same number again to "
+        description="Fresh processes to start with, both sides in each; the same number again to "
         "confirm.",
     )
     process_pairs: int = Field(
         5,
         ge=5,
-        description="Fresh pairs of processes, where each side has its own environment; the same "
-        "number again to confirm.",
+        description="Fresh pairs of processes to start with, if each side has its own environment; "
+        "the same number again to confirm.",
     )
     rounds: int = Field(30, ge=6, description="Rounds in each process.")
     milliseconds: float = Field(
@@ -73,7 +73,7 @@ class SpeedLimits(BaseModel):
 
 
 class Rule(BaseModel):
-    """What some values may do: selectors first (left out: all), then settings (left out: as is)."""
+    """A rule: selectors (by default all values), then settings (by default unchanged)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -82,37 +82,36 @@ class Rule(BaseModel):
     corpus: Names | None = Field(None, description="Selector: keys of corpora.")
     language: Names | None = Field(
         None,
-        description="Selector: keys of languages. A value over all languages has no key and matches "
+        description="Selector: keys of languages. A value over all languages has no key and "
+        "matches "
         "no name.",
     )
     tolerance: float | None = Field(
         None,
         ge=0,
         lt=1,
-        description="Share of the base value that it may move by and count as the same: `0.001` is "
-        "0.1 %.",
+        description="Relative change that counts as the same: `0.001` is 0.1 % of the base value.",
     )
     absolute_tolerance: float | None = Field(
         None,
         ge=0,
-        description="Amount that it may move by and count as the same, for values that can be 0. "
-        "The larger of both tolerances applies.",
+        description="Absolute change that counts as the same, for values that can be 0. The larger "
+        "of both tolerances applies.",
     )
     direction: Direction | None = Field(
         None,
-        description="Which way is better: `higher`, `lower` or `none`; by default the metric's own.",
+        description="Direction that is better: `higher`, `lower` or `none`; by default that of the "
+        "metric.",
     )
     allow: Allow | None = Field(
         None,
         description="Changes that pass: `nothing`; `better`, a change of a value without direction "
         "where gated values got better and none worse; `anything`.",
     )
-    gated: bool | None = Field(
-        None, description="`false` shows the value and lets it decide nothing."
-    )
+    gated: bool | None = Field(None, description="`false` shows the value without gating it.")
 
     def matches(self, place: Mapping[str, str | None]) -> bool:
-        """Tell whether the rule speaks of a value; a value about all languages has none."""
+        """Return whether the rule matches a value; a value over all languages has no language."""
         for selector, found in place.items():
             wanted = getattr(self, selector)
             if wanted is not None and found not in wanted:
@@ -121,7 +120,7 @@ class Rule(BaseModel):
 
 
 class Gate(BaseModel):
-    """Where the baseline is, and the rules."""
+    """The baseline and the rules."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -132,7 +131,7 @@ class Gate(BaseModel):
     )
     rules: tuple[Rule, ...] = Field(
         (),
-        description="What may move. Without rules nothing may. Where several match, a later rule "
+        description="Allowed changes; by default none. If several rules match, a later one "
         "overrides an earlier one.",
     )
     speed: SpeedLimits = Field(
@@ -155,9 +154,10 @@ class Gate(BaseModel):
         corpus: str | None = None,
         language: str | None = None,
     ) -> Rule:
-        """Return the settings of one value, every one of them given except `direction`.
+        """Return the settings of one value; only `direction` may be None.
 
-        >>> gate = Gate(rules=[Rule(metric="tokens", tolerance=0.01), Rule(language="fr", tolerance=0)])
+        >>> gate = Gate(rules=[Rule(metric="tokens", tolerance=0.01), Rule(language="fr",
+        tolerance=0)])
         >>> gate.settings(metric="tokens", language="en").tolerance
         0.01
         >>> gate.settings(metric="tokens", language="fr").tolerance

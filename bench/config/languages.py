@@ -1,4 +1,4 @@
-"""Languages: from the key a config uses to a normalised tag and a script.
+"""Languages: the normalised tag and script of a config's key.
 
 The key is what joins results; tag and script are extra columns that make corpora with
 different habits (``fra_Latn``, ``fr``) comparable. For code the key names a Pygments lexer
@@ -19,7 +19,7 @@ from tokbench.bench.model import Kind
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """One language of a corpus: the config's key, and what it means."""
+    """One language of a corpus: the config's key and its meaning."""
 
     key: str
     tag: str | None
@@ -30,9 +30,9 @@ class Language:
 
 
 def resolve(key: str, *, kind: Kind = "natural", tag: str | None = None) -> Language:
-    """Return what a language key means; an explicit tag overrules the key.
+    """Return the language of a key; an explicit tag overrides the key.
 
-    Raises `UsageError` when the key (or the tag) is no language, or no Pygments alias for code.
+    Raises `UsageError` if the key (or the tag) is not a language, or not a Pygments alias for code.
 
     >>> resolve("fra_Latn")
     Language(key='fra_Latn', tag='fr', script='Latn', kind='natural')
@@ -52,7 +52,7 @@ def resolve(key: str, *, kind: Kind = "natural", tag: str | None = None) -> Lang
 def resolve_all(keys: Mapping[str, str | None], *, kind: Kind = "natural") -> dict[str, Language]:
     """Resolve a corpus's keys, each with its explicit tag or None.
 
-    Raises `UsageError` when a key means nothing, or two the same language: a premium over both
+    Raises `UsageError` for an unknown key, or two keys of the same language: a premium over both
     would count that language twice.
 
     >>> sorted(resolve_all({"en": None, "fra_Latn": None}))
@@ -64,7 +64,7 @@ def resolve_all(keys: Mapping[str, str | None], *, kind: Kind = "natural") -> di
 
 
 def problems(keys: Mapping[str, str | None], *, kind: Kind) -> Iterator[tuple[str, str]]:
-    """Yield each key that means nothing, or the same language as one before it, with what is wrong."""
+    """Yield each unknown key, and each with the language of an earlier one, with the message."""
     before: dict[Any, dict[str, Identity]] = {}  # those that differ in their region at most
     for key, tag in keys.items():
         try:
@@ -77,15 +77,15 @@ def problems(keys: Mapping[str, str | None], *, kind: Kind) -> Iterator[tuple[st
         if other := next((one for one, found in near.items() if found.is_same(mine)), None):
             yield (
                 key,
-                f"languages {other!r} and {key!r} are the same ({mine}); keep one, or say in a `tag` "
-                "what tells them apart",
+                f"languages {other!r} and {key!r} are the same language ({mine}); keep one, or "
+                "distinguish them by a `tag`",
             )
         near[key] = mine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What decides whether two keys are one language."""
+    """The parts that identify a language, to compare two keys."""
 
     language: str
     """The individual language; the name of the lexer for code."""
@@ -95,7 +95,7 @@ class Identity:
     """Variants and private subtags."""
 
     def is_same(self, other: Identity) -> bool:
-        """Whether both are one language: regions may differ only where one has none."""
+        """Whether both are the same language: a missing region matches any."""
         mine, theirs = ((one.language, one.script, one.more) for one in (self, other))
         return mine == theirs and (
             self.region is None or other.region is None or self.region == other.region
@@ -106,12 +106,12 @@ class Identity:
 
 
 _INDIVIDUAL = {"ar": "arb", "zh": "cmn", "fa": "pes", "no": "nb", "et": "ekk"}
-"""The individual language that a macrolanguage means where a key says no more."""
+"""The individual language that a macrolanguage usually means."""
 
 
 @cache
 def identity(text: str, *, kind: Kind = "natural") -> Identity:
-    """Return what a key or tag that means something is to be told apart by.
+    """Return the identifying parts of a valid key or tag.
 
     A macrolanguage is the individual language that it usually means, a script left out is the
     likely one. Where CLDR makes a language a region of another (`prs` is `fa-AF` there), the
@@ -138,7 +138,7 @@ def identity(text: str, *, kind: Kind = "natural") -> Identity:
 
 @cache
 def normalise(text: str) -> str | None:
-    """Return the normalised BCP-47 tag of a code, or None where it is no known language.
+    """Return the normalised BCP-47 tag of a code; None for an unknown language.
 
     >>> normalise("eng_Latn"), normalise("zho_Hans"), normalise("english")
     ('en', 'zh-Hans', None)
@@ -166,16 +166,16 @@ def _no_language(key: str, tag: str | None) -> str:
         return f"{wrong!r} is not a language code; did you mean {code!r}?"
     if tag is not None:
         return f"language {key!r}: tag {tag!r} is not a BCP-47 language tag, such as sr-Cyrl"
-    hint = "; for a programming language say `kind: code`" if _lexer_name(key) else ""
+    hint = "; for a programming language write `kind: code`" if _lexer_name(key) else ""
     return (
-        f"{key!r} is not a language code; write a BCP-47 or FLORES code (fr, fra_Latn), or say which "
-        f"language the key means: `{key}: {{tag: ...}}`{hint}"
+        f"{key!r} is not a language code; write a BCP-47 or FLORES code (fr, fra_Latn), or "
+        f"give the key a tag: `{key}: {{tag: ...}}`{hint}"
     )
 
 
 @cache
 def code_of(name: str) -> str | None:
-    """Return the code of a language that is written by its name, None where there is none.
+    """Return the code of a language that is given by its name; None if unknown.
 
     >>> code_of("swahili"), code_of("English"), code_of("gibberish")
     ('sw', 'en', None)
@@ -190,10 +190,11 @@ def code_of(name: str) -> str | None:
 
 def _resolve_code(key: str, tag: str | None) -> Language:
     if tag is not None:
-        raise UsageError(f"language {key!r}: `tag` is for natural languages; code has none")
+        raise UsageError(f"language {key!r}: `tag` requires a natural language; remove it for code")
     if _lexer_name(key) is None:
         raise UsageError(
-            f"{key!r} is not a programming language that Pygments knows{did_you_mean(key, _lexers())}; "
+            f"{key!r} is not a programming language that Pygments "
+            f"knows{did_you_mean(key, _lexers())}; "
             "with kind: code a language is a Pygments alias (python, cpp, javascript)"
         )
     return Language(key=key, tag=None, script=None, kind="code")
@@ -212,7 +213,7 @@ def _lexers() -> Mapping[str, str]:
 
 
 def near_key(word: str, keys: Iterable[str], *, kind: Kind = "natural") -> str:
-    """Return the end of a message: which key was meant, by its language or its spelling.
+    """Return the end of a message: a suggested key, by its language or its spelling.
 
     >>> near_key("english", ["eng_Latn", "fra_Latn"]), near_key("xx", ["fr", "de"])
     ("; did you mean 'eng_Latn'?", '; there are: fr, de')

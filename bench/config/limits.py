@@ -1,6 +1,6 @@
-"""How long to wait and how much memory to allow before a worker process is ended.
+"""Time and memory limits of worker processes.
 
-Limits decide nothing about numbers: they say when a tokenizer, a corpus or a trainer is given up.
+Limits never change a value: they decide when a tokenizer, a corpus or a trainer is given up.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ByteSize, ConfigDict, Field
 
 
 class Limits(BaseModel):
-    """What one worker process may take before it is ended and its work goes on without it."""
+    """Limits of one worker process; a process that exceeds one is killed and the run continues."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -17,19 +17,18 @@ class Limits(BaseModel):
         120,
         gt=0,
         description="Seconds for one document or one batch of documents (about 1 MiB), and for one "
-        "question of a suite that asks tokenizers.",
+        "call of a suite that runs tokenizers.",
     )
     load_seconds: float = Field(
         300,
         gt=0,
-        description="Seconds for loading a tokenizer, and for each pause of a corpus that is being "
-        "read.",
+        description="Seconds for loading a tokenizer, and between two rows of a corpus.",
     )
     train_seconds: float = Field(7200, gt=0, description="Seconds for training one tokenizer.")
     hub_seconds: float = Field(
         60,
         gt=0,
-        description="Seconds to wait for the Hub to answer again after it refused or broke off.",
+        description="Seconds to retry the Hub after a refusal or a broken connection.",
     )
     memory: ByteSize = Field(
         ByteSize(8 * 10**9),
@@ -39,15 +38,15 @@ class Limits(BaseModel):
     lost_documents: int = Field(
         5,
         ge=1,
-        description="Documents that may kill a worker before the rest of their part of a cell is "
-        "given up; for a suite, texts before it gives the tokenizer up.",
+        description="Documents that may crash a worker before the rest of their part of a cell is "
+        "given up; for a suite, texts before it gives up the tokenizer.",
     )
     corpus_bytes: ByteSize = Field(
         ByteSize(20 * 10**9),
         ge=1,
-        description="Bytes that reading one language of a corpus may take, after unpacking. Unless it "
-        "is set, a file that unpacks to more than 200 times its size is an error.",
+        description="Bytes to read for one language of a corpus, after unpacking. If it is not "
+        "set, a file that unpacks to more than 200 times its size is an error.",
     )
     corpus_seconds: float = Field(
-        3600, gt=0, description="Seconds that reading one language of a corpus may take."
+        3600, gt=0, description="Seconds for reading one language of a corpus."
     )

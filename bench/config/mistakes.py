@@ -1,4 +1,4 @@
-"""Mistakes of a config: where each is, in whose words, and how it is shown.
+"""Mistakes in a config: their places and how they are shown.
 
 All mistakes are collected and raised together, sorted by their place. Each is one line,
 ``file:line:column: key: text``; for people the line of the file follows, with a mark below it.
@@ -27,7 +27,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Mistake:
-    """One thing that is wrong."""
+    """One mistake."""
 
     path: str
     span: Span
@@ -35,7 +35,7 @@ class Mistake:
     """Dotted path of the key; empty for the config as a whole."""
     text: str
     source: str | None
-    """The line of the file; None for a config that no file holds."""
+    """The line of the file; None for a config that is not a file."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.span.line + 1}:{self.span.column + 1}"
@@ -78,7 +78,7 @@ def _cells(text: str) -> int:
 
 
 def error(mistakes: Iterable[Mistake]) -> ConfigError:
-    """Return the error that tells all mistakes, sorted by their place, each once."""
+    """Return the error that lists all mistakes, sorted by place, each once."""
     found = sorted(
         {str(one): one for one in mistakes}.values(),
         key=lambda one: (one.span.line, one.span.column),

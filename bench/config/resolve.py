@@ -1,4 +1,4 @@
-"""From what a user writes for a tokenizer to a config entry: a name, a file, a repository.
+"""Turns what a user writes for a tokenizer (a name, a file, a repository) into a config entry.
 
 The order is that of the finders (entry points `tokbench.finders`): an encoding of tiktoken, a
 sample, a baseline, a file or folder, a repository of the Hub. ``./gpt2`` is always the path.
@@ -30,21 +30,21 @@ _GENERIC = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """One tokenizer that was written in short."""
+    """One tokenizer given in short form."""
 
     key: str
     """A name for tables and files."""
     entry: Mapping[str, Any]
     """`type` and options, as a config would have them."""
     note: str | None = None
-    """A choice that was made between two readings."""
+    """Note on how an ambiguous name was resolved."""
 
 
 def resolve(written: str, folder: Path, *, taken: Iterable[str] = ()) -> Found:
-    """Return what a name, path or repository means; relative paths start from `folder`.
+    """Resolve a name, path or repository; relative paths start from `folder`.
 
-    `taken` are keys that exist, so that the new one is another. Raises `UsageError` for an
-    unknown name, with near names, and `TokenizerError` for a file that is no tokenizer.
+    `taken` are existing keys, which the new key must differ from. Raises `UsageError` for an
+    unknown name, with suggestions, and `TokenizerError` for a file that is not a tokenizer.
     """
     finders = _finders()
     readings = [(f, what) for f in finders if (what := f.has(written, folder)) is not None]
@@ -67,7 +67,7 @@ def _choice(written: str, what: str, others: Sequence[str]) -> str | None:
     if not others:
         return None
     local = (
-        f"; write ./{written} for the other"
+        f"; write ./{written} for the path"
         if others[0].startswith(("the file", "the folder"))
         else ""
     )
@@ -106,7 +106,7 @@ def key_of(written: str) -> str:
 
 
 def unused(key: str, taken: Iterable[str]) -> str:
-    """Return the key, or with a number behind it where it is taken.
+    """Return the key, with a number appended if it is taken.
 
     >>> unused("a", ["a", "a-2"])
     'a-3'
@@ -118,10 +118,10 @@ def unused(key: str, taken: Iterable[str]) -> str:
 
 
 def spelled_out(tokenizers: Any, folder: Path) -> tuple[Any, list[tuple[int | str, str]]]:
-    """Return the tokenizers of a config with names in place of entries spelled out.
+    """Return the tokenizers of a config with short forms resolved to entries.
 
     ``[gpt2, ./tokenizer.json]`` and ``{mine: gpt2}`` become a map of entries. The second value
-    says what is wrong, and at which key or position.
+    holds the mistakes, by key or position.
     """
     if isinstance(tokenizers, Mapping):
         written: list[tuple[int | str, Any]] = list(tokenizers.items())
@@ -141,5 +141,7 @@ def spelled_out(tokenizers: Any, folder: Path) -> tuple[Any, list[tuple[int | st
         elif isinstance(place, str):
             entries[place] = one
         else:
-            problems.append((place, f"in a list, write a name, a file or owner/name. {EXPECTED}"))
+            problems.append(
+                (place, f"a list takes names, files and Hub repositories (owner/name). {EXPECTED}")
+            )
     return entries, problems

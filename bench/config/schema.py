@@ -1,5 +1,4 @@
-"""What a config may say, checked: each error starts with ``file:line:column``, names the key,
-and says what to write instead.
+"""The models of a config: each error starts with ``file:line:column``, names the key, and says what to write instead.
 
 Reading the file is in `tokbench.bench.config.yaml_file`, the words of the errors in
 `tokbench.bench.config.advice`.
@@ -85,8 +84,7 @@ class RunConfig(_Strict):
     """
 
     former: ClassVar[Mapping[str, str]] = {
-        "special_tokens": "is gone: special tokens spelled in a corpus are always ordinary text; "
-        "a tokenizer may have an option of that name",
+        "special_tokens": "was removed: special tokens spelled in a corpus are always ordinary text; see the tokenizer's option of that name",
     }
 
     name: Key = Field(
@@ -114,11 +112,12 @@ class RunConfig(_Strict):
     keep_ids: bool = Field(
         False,
         description="Store the ids of every document in `documents/`, and the bytes of every id in "
-        "`vocabulary/`, so that `compare` can say why sizes moved. Large.",
+        "`vocabulary/`, so that `compare` can explain changed sizes. Large.",
     )
     texts: Annotated[int, Field(ge=0)] | Mapping[Key, Annotated[int, Field(ge=0)]] | None = Field(
         None,
-        description="Documents of each language whose text and tokens are stored in `segments/`, for "
+        description="Documents of each language whose text and tokens are stored in `segments/`, "
+        "for "
         "the page to show: a number, or one for each corpus by name. By default 50 of bundled text "
         "and none of other text, because corpora have licences.",
     )
@@ -131,14 +130,15 @@ class RunConfig(_Strict):
         0.1,
         ge=0,
         le=1,
-        description="Share of lost bytes above which values that depend on the token count, such as "
+        description="Share of lost bytes above which values that depend on the token count, such "
+        "as "
         "the premium, are refused.",
     )
     rank_lost_limit: float = Field(
         0.001,
         ge=0,
         le=1,
-        description="Share of lost bytes above which a tokenizer is shown without a place. At most "
+        description="Share of lost bytes above which a tokenizer is not ranked. At most "
         "`lost_limit`.",
     )
     resamples: int = Field(
@@ -147,10 +147,10 @@ class RunConfig(_Strict):
         le=20_000,
         description="Bootstrap resamples behind every interval, 200 to 20,000.",
     )
-    limits: Limits = Field(
-        Limits(), description="Time and memory that one worker process may take."
+    limits: Limits = Field(Limits(), description="Time and memory limits of one worker process.")
+    gate: Gate = Field(
+        Gate(), description="Changes that `compare` and `pytest --tokbench-gate` allow."
     )
-    gate: Gate = Field(Gate(), description="What `compare` and `pytest --tokbench-gate` let move.")
 
     @field_validator("rank_lost_limit")
     @classmethod
@@ -185,7 +185,7 @@ class RunConfig(_Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """A validated config, the plug-ins it names, and where it came from."""
+    """A validated config, the plug-ins that it names, and its origin."""
 
     run: RunConfig
     tokenizers: Mapping[str, plugins.TokenizerPlugin | TrainEntry]
@@ -193,15 +193,15 @@ class Config:
     path: str
     """As the user wrote it."""
     folder: Path
-    """Where relative paths in it start."""
+    """Folder that relative paths in it start from."""
     overrides: tuple[str, ...] = ()
     """The `--set` values that were applied to it."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """The key that each tokenizer stands below in the file: a sweep gives several for one."""
+    """Key of each tokenizer in the file: the tokenizers of a sweep share one."""
     homes: Mapping[str, Path] = field(default_factory=dict)
-    """Where relative paths of a tokenizer start, of those that are not from the file."""
+    """Folders that relative paths of tokenizers start from that are not from the file."""
     file: ConfigFile | None = field(default=None, compare=False, repr=False)
-    """The file as it was read, to say where in it something is; None for what no file holds."""
+    """The file as it was read, for places in messages; None without a file."""
 
     def canonical(self) -> dict[str, Any]:
         """The config as plain JSON values; equal configs give equal ones whatever their layout."""
@@ -281,14 +281,14 @@ def _readable(path: str) -> str:
 
 
 def _mappings(value: Any) -> dict[str, dict[str, Any]]:
-    """Return the entries that are mappings; others are mistakes that the models tell."""
+    """Return the entries that are mappings; the models report the others as mistakes."""
     if not isinstance(value, Mapping):
         return {}
     return {key: dict(entry) for key, entry in value.items() if isinstance(entry, Mapping)}
 
 
 class _Checker:
-    """Validates the parts of a config, and collects what is wrong with them."""
+    """Validates the parts of a config, and collects their mistakes."""
 
     def __init__(self, where: ConfigFile) -> None:
         self._where = where
@@ -305,7 +305,7 @@ class _Checker:
             return None
 
     def run_config(self, plain: Any) -> RunConfig | None:
-        """Return the config's own keys, None where one is wrong."""
+        """Return the config's own keys; None if one is wrong."""
         return self._validated(RunConfig, plain, ())
 
     def named(self, tokenizers: Any, folder: Path) -> Any:
@@ -328,7 +328,7 @@ class _Checker:
     def tokenizer(
         self, raw: dict[str, Any], loc: Loc
     ) -> plugins.TokenizerPlugin | TrainEntry | None:
-        """Return what one entry says, None where it is wrong."""
+        """Return one validated entry; None if it is wrong."""
         if "train" in raw:
             return self._train_entry(raw, loc)
         kind = raw.pop("type", None)
@@ -340,7 +340,7 @@ class _Checker:
 
     def _train_entry(self, raw: dict[str, Any], loc: Loc) -> TrainEntry | None:
         if set(raw) != {"train"} or not isinstance(raw["train"], Mapping):
-            self._add(loc, "an entry with `train:` holds nothing else", on="key")
+            self._add(loc, "an entry with `train:` cannot have other keys", on="key")
             return None
         block, at = dict(raw["train"]), (*loc, "train")
         common = {key: block.pop(key) for key in ("trainer", "corpus", "languages") if key in block}
@@ -352,7 +352,7 @@ class _Checker:
         return entry if options is not None else None
 
     def suites(self, chosen: Mapping[str, dict[str, Any]]) -> dict[str, plugins.SuitePlugin]:
-        """Return the suites that are right, of those asked for or by default."""
+        """Return the valid suites, of those requested or by default."""
         found = {}
         for name, options in (chosen or {name: {} for name in DEFAULT_SUITES}).items():
             loc = ("suites", name)
@@ -362,7 +362,7 @@ class _Checker:
         return found
 
     def reports(self, chosen: Mapping[str, dict[str, Any]]) -> None:
-        """Add what is wrong with reports: unknown ones, and options that are wrong or missing."""
+        """Add the mistakes of reports: unknown names, and options that are wrong or missing."""
         for name, options in chosen.items():
             loc = ("reports", name)
             self._plugin(plugins.ReportOptions, name, options, loc, at=loc)
@@ -374,7 +374,7 @@ class _Checker:
         on = "value" if at != loc else "key"
         known = plugins.names(kind)
         if name not in known:
-            self._add(at, f"there is no {name!r}{_meant(kind, name, known)}", on=on)
+            self._add(at, f"unknown name {name!r}{_meant(kind, name, known)}", on=on)
             return None
         try:
             model = plugins.find(kind, name)
@@ -396,7 +396,7 @@ class _Checker:
             loc: Loc = ("tokenizers", origins[key], "train")
             if entry.corpus not in run.corpora:
                 hint = suggest(entry.corpus, run.corpora)
-                self._add((*loc, "corpus"), f"there is no corpus {entry.corpus!r}{hint}")
+                self._add((*loc, "corpus"), f"unknown corpus {entry.corpus!r}{hint}")
                 continue
             known = run.corpora[entry.corpus].options()
             for position, language in enumerate(entry.languages or ()):
@@ -407,7 +407,7 @@ class _Checker:
 
 
 def _meant(kind: type[plugins.Plugin], name: str, known: Sequence[str]) -> str:
-    """Return what an unknown name was meant to be."""
+    """Return a suggestion for an unknown name."""
     if kind is plugins.SuitePlugin and (suite := suite_of_metric(name)) is not None:
         return f"; it is a metric of the suite {suite!r}"
     if kind is plugins.TokenizerPlugin and not meant_by(name, known, KINDS):
@@ -432,7 +432,8 @@ def load_entry(entry: Mapping[str, Any]) -> plugins.TokenizerPlugin:
     found = checker.tokenizer(dict(where.values()["tokenizer"]), ("tokenizer",))
     if isinstance(found, TrainEntry):
         text = (
-            "needs a config that has its corpus; train it with `tokbench.run` or `tokbench train`"
+            "requires a config that has its corpus; train it with `tokbench.run` or `tokbench "
+            "train`"
         )
         raise error([where.mistake(("tokenizer", "train"), text, on="key")])
     if found is None:

@@ -1,4 +1,4 @@
-"""What a word in a config was probably meant to be: a key, a kind, a metric, a tokenizer."""
+"""Suggestions for unknown words in a config: a key, a kind, a metric, a tokenizer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "vocab_file": ("file",),
     "version": ("revision",),
 }
-"""What people write for a key that is called otherwise here; the first that is allowed counts."""
+"""Common names for keys that are called otherwise here; the first allowed one counts."""
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "accuracy": ("fidelity",),
@@ -94,11 +94,11 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "txt": ("files", "summary"),
     "utf8": ("utf8_bytes",),
 }
-"""What people write for a kind of tokenizer, trainer, source, suite or report."""
+"""Common names for a kind of tokenizer, trainer, source, suite or report."""
 
 
 def suggest(word: str, known: Iterable[str], others: Mapping[str, tuple[str, ...]] = KINDS) -> str:
-    """Return the end of an error sentence that helps with a word that is not known.
+    """Return the end of an error message about an unknown word: a suggestion, or the known words.
 
     >>> suggest("langages", ["languages", "limit"])
     "; did you mean 'languages'?"
@@ -114,7 +114,7 @@ def suggest(word: str, known: Iterable[str], others: Mapping[str, tuple[str, ...
 
 
 def meant_by(word: str, known: Iterable[str], others: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the known words that a word was probably meant to be, best first; often one."""
+    """Return the known words closest to a word, best first; often one."""
     known = list(known)
     plain = _plain(word)
     same = [one for one in known if _plain(one) == plain]
@@ -156,7 +156,7 @@ def literals(annotation: Any) -> list[Any]:
 
 
 def suite_of_metric(metric: str) -> str | None:
-    """Return the suite that computes a metric of that name, None where no installed one does."""
+    """Return the installed suite that computes a metric of that name; None if there is none."""
     for name in plugins.names(plugins.SuitePlugin):
         try:
             if any(spec.name == metric for spec in plugins.find(plugins.SuitePlugin, name).metrics):

@@ -31,7 +31,7 @@ def expand(raw: Any, where: ConfigFile, mistakes: list[Mistake]) -> tuple[Any, d
         for name, one in [] if wrong else _spelled_out(key, entry):
             if name in expanded or (name != key and name in raw):
                 text = (
-                    f"a size of this sweep is called {name!r}, as another tokenizer is; rename one"
+                    f"a size of this sweep has the name of another tokenizer, {name!r}; rename one"
                 )
                 mistakes.append(where.mistake(_place(key), text, on="key"))
                 break
@@ -40,7 +40,7 @@ def expand(raw: Any, where: ConfigFile, mistakes: list[Mistake]) -> tuple[Any, d
 
 
 def sizes(entry: Any) -> list[Any] | None:
-    """Return the sizes that a tokenizer's entry lists, None where it is no sweep.
+    """Return the sizes that a tokenizer's entry lists; None if it is not a sweep.
 
     >>> sizes({"train": {"vocab_size": [512, 1024]}}), sizes({"train": {"vocab_size": 512}})
     ([512, 1024], None)
@@ -60,14 +60,16 @@ def _spelled_out(key: str, entry: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _wrong(key: str, entry: Any, where: ConfigFile) -> Iterator[Mistake]:
-    """Yield what is wrong with the sizes that an entry lists."""
+    """Yield the mistakes in the sizes that an entry lists."""
     listed = sizes(entry)
     if listed == []:
-        yield where.mistake(_place(key), "lists no size; write [512, 1024] or one number", on="key")
+        yield where.mistake(
+            _place(key), "is an empty list; write [512, 1024] or one number", on="key"
+        )
     for position, size in enumerate(listed := listed or []):
         at = (*_place(key), position)
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-            yield where.mistake(at, f"a size is a whole number above 0, not {size!r}")
+            yield where.mistake(at, f"a size must be a whole number above 0, not {size!r}")
         elif size in listed[:position]:
             yield where.mistake(at, f"{size} is listed twice")
 

@@ -30,17 +30,17 @@ from tokbench.bench.config.mistakes import Mistake, Span, error
 from tokbench.bench.errors import ConfigError
 
 Loc = tuple[int | str, ...]
-"""A place in a config: keys and positions from the top down."""
+"""A place in a config: keys and positions from the root."""
 
 MAX_BYTES = 500_000
-"""Size of a config file; the largest that make sense have a tenth of it."""
+"""Maximum size of a config file; real ones have at most a tenth of it."""
 MAX_DEPTH = 50
-"""Levels of mappings and lists in each other; a config needs eight."""
+"""Maximum nesting of mappings and lists; a config needs eight levels."""
 MAX_VALUES = 100_000
 """Values of a config with all aliases spelled out; a few lines of aliases can mean billions."""
 
 MAPPING = "<mapping>"
-"""What a config that was never a file is called in messages and results."""
+"""Name of a config without a file, in messages and results."""
 
 _STANDARD = "tag:yaml.org,2002:"
 _TAGS = frozenset(
@@ -150,7 +150,7 @@ class ConfigFile:
         return (*real, loc[-1]) if missing else tuple(real)
 
     def value(self, loc: Loc) -> Any:
-        """Return what the config has at a place, None where it has nothing there."""
+        """Return the value at a place; None if there is none."""
         node: Any = self.document
         for key in loc:
             step = _step(node, key)
@@ -266,13 +266,13 @@ def _text(path: Path) -> str:
     """Return the text of a file; one that is no file, or too large, is not read."""
     try:
         if (kind := _other_than_file(path.stat().st_mode)) is not None:
-            raise ConfigError(f"{path}: cannot be read: it is {kind}, and a config is a file")
+            raise ConfigError(f"{path}: cannot be read: it is {kind}, not a file")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as exc:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: is larger than {MAX_BYTES:,} bytes, which no config needs")
+        raise ConfigError(f"{path}: is larger than {MAX_BYTES:,} bytes, the limit for a config")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -287,11 +287,11 @@ def _other_than_file(mode: int) -> str | None:
 
 
 class _RefusedError(MarkedYAMLError):
-    """Valid YAML that no config needs."""
+    """Valid YAML that a config may not contain."""
 
 
 class _Parser(RoundTripParser):
-    """Refuses what is too deep and tags that are not of the standard, event by event."""
+    """Refuses deep nesting and tags outside the standard, event by event."""
 
     _depth = 0
 
@@ -312,11 +312,11 @@ class _Parser(RoundTripParser):
         tag = str(getattr(event, "ctag", None) or "!")
         if tag not in _TAGS and tag != "!":
             short = tag.replace(_STANDARD, "!!")
-            raise _at(event, f"tag {short} is unknown; a config is plain data, leave the tag out")
+            raise _at(event, f"tag {short} is unknown; remove the tag")
         fits = _COLLECTIONS if isinstance(event, CollectionStartEvent) else _TAGS - _COLLECTIONS
         if tag != "!" and tag not in fits:
             short = tag.replace(_STANDARD, "!!")
-            raise _at(event, f"tag {short} does not fit this value; leave the tag out")
+            raise _at(event, f"tag {short} does not fit this value; remove the tag")
 
 
 def _at(event: Any, problem: str) -> _RefusedError:
@@ -361,7 +361,7 @@ _COLON_VALUE = re.compile(r"^\s*(?:- )?[\w.-]+:\s+(?P<value>[^\s\"'\[{|>&*!#].*:
 
 
 def _unquoted(text: str, line: int) -> str:
-    """Return the end of a message where a value near the place needed quotes."""
+    """Return the end of a message if a value near the place requires quotes."""
     lines = text.split("\n")
     for one in reversed(lines[max(0, line - 1) : line + 1]):
         if found := _PLACEHOLDER.search(one):
@@ -391,7 +391,7 @@ def _override(document: CommentedMap, override: str) -> None:
     elif isinstance(node, CommentedMap):
         node[last] = value
     else:
-        raise ConfigError(f"--set {override}: there is no place {dotted} in the config")
+        raise ConfigError(f"--set {override}: the config has no key {dotted}")
 
 
 def _steps(node: Any, parts: Sequence[str]) -> list[str]:
@@ -448,7 +448,7 @@ class _NodeChecker:
             self._sizes[id(node)] = 1 + sum(self.size(v, (*loc, k)) for k, v in inside)
             self._open.remove(id(node))
         if self._sizes[id(node)] > MAX_VALUES:
-            why = f"its aliases make more than {MAX_VALUES:,} values of it"
+            why = f"its aliases expand to more than {MAX_VALUES:,} values"
             raise error([self._file.mistake(loc, why)])
         return self._sizes[id(node)]
 

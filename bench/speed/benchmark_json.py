@@ -1,6 +1,6 @@
-"""Take the JSON of pytest-benchmark into a run: its values and every raw time.
+"""Import the JSON of pytest-benchmark into a run: its values and every raw time.
 
-Only what was measured on the run's own text, tokenizers and CPU is taken.
+Only tests on the run's own text, tokenizers and CPU are imported.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ SOURCE = "pytest-benchmark"
 
 
 def import_json(run: str | Path, path: str | Path) -> int:
-    """Take a JSON of pytest-benchmark into a run's `throughput.parquet` and `timings.parquet`.
+    """Import a JSON of pytest-benchmark into a run's `throughput.parquet` and `timings.parquet`.
 
-    Returns how many tests were taken in; what was imported before is replaced. The exact files and
-    their digest stay as they are. Raises `ResultsError` where the JSON holds no raw times or none
-    of tokbench's tests, or where text, tokenizer or CPU are not those of the run.
+    Returns the number of imported tests; earlier imports are replaced. The exact files and
+    their digest stay as they are. Raises `ResultsError` if the JSON has no raw times or no tests of
+    tokbench, or if text, tokenizer or CPU differ from the run.
     """
     results = load_results(run)
     benchmarks = _read(Path(path))
     if not benchmarks:
         raise ResultsError(
-            f"{path}: holds no test of tokbench; make it with: pytest suites/perf "
+            f"{path}: contains no test of tokbench; create the file with: pytest suites/perf "
             "--tokbench-config CONFIG --benchmark-json FILE"
         )
     for benchmark in benchmarks:
@@ -71,7 +71,7 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class BenchmarkInfo(_BenchmarkShape):
-    """What a test of tokbench says of itself."""
+    """Extra information of a tokbench test."""
 
     tokenizer: str
     tokenizer_fingerprint: str
@@ -91,7 +91,7 @@ class BenchmarkInfo(_BenchmarkShape):
 
 
 class BenchmarkStats(_BenchmarkShape):
-    """Its raw times in seconds; left out without --benchmark-save-data."""
+    """Raw times in seconds; missing without --benchmark-save-data."""
 
     data: list[Annotated[float, Field(ge=0)]] = Field(default_factory=list)
 
@@ -116,20 +116,20 @@ def _read(path: Path) -> list[dict[str, Any]]:
     except ValidationError as exc:
         error = exc.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in error["loc"])
-        raise ResultsError(f"{path}: a test of it is damaged: {place}: {error['msg']}") from exc
+        raise ResultsError(f"{path}: contains a damaged test: {place}: {error['msg']}") from exc
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise ResultsError(f"{path}: is no JSON of pytest-benchmark ({exc})") from exc
+        raise ResultsError(f"{path}: is not a JSON file of pytest-benchmark ({exc})") from exc
 
 
 def _check(results: Results, benchmark: Mapping[str, Any], path: str | Path) -> None:
-    """Refuse what was not measured on the run's text, tokenizer and CPU."""
+    """Refuse tests that were not measured on the run's text, tokenizer and CPU."""
     info, run = benchmark["extra_info"], results.run
     where = f"{path}: {benchmark['name']}"
     if not benchmark["stats"].get("data"):
         raise ResultsError(f"{where}: has no raw times; save it with --benchmark-save-data")
     facts = run["tokenizers"].get(info["tokenizer"])
     if facts is None or facts["fingerprint"] != info["tokenizer_fingerprint"]:
-        raise ResultsError(f"{where}: {results.name} has no such tokenizer with these ids")
+        raise ResultsError(f"{where}: {results.name} has no tokenizer of that name with these ids")
     if info["corpus"] not in run["corpora"]:
         raise ResultsError(f"{where}: {results.name} has no corpus {info['corpus']}")
     slices = run["corpora"][info["corpus"]]

@@ -28,7 +28,7 @@ from tokbench.bench.timing.suite import ClockSuite
 
 
 class Benchmarks:
-    """The cases of a config, and its tokenizers as they are asked for."""
+    """The cases of a config, and its tokenizers, loaded on use."""
 
     def __init__(self, path: str) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -37,14 +37,14 @@ class Benchmarks:
         suites = [s for s in self.config.suites.values() if isinstance(s, ClockSuite)]
         if not suites:
             raise pytest.UsageError(
-                f"{path}: names no suite that times, such as `suites: {{throughput: {{}}}}`"
+                f"{path}: names no clock suite, such as `suites: {{throughput: {{}}}}`"
             )
         self._suite = suites[0]
         self._loaded: dict[str, Tokenizer] = {}
 
     @cached_property
     def contest(self) -> Contest:
-        """Texts and tokenizers of the config; models are trained where they are not kept."""
+        """Texts and tokenizers of the config; models that are not cached are trained."""
         context = RunContext(config=self.config)
         prepared = prepare(context)
         self.sha256 = {place: part.meta.sha256 for place, part in prepared.slices.items()}
@@ -95,7 +95,10 @@ class TimedCase:
         """Let the fixture of pytest-benchmark time it."""
         case = self.case
         if case.threads > 1:
-            pytest.skip("threads are fixed where a process starts: `tokbench run` times these")
+            pytest.skip(
+                "skipped: the number of threads is fixed when a process starts; time this "
+                "case with `tokbench run`"
+            )
         tokenizer = self.of.load(self.tokenizer)
         benchmark.group = case.id
         benchmark.extra_info |= {

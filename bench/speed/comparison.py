@@ -40,7 +40,7 @@ from tokbench.bench.workers.executors import Executor
 from tokbench.bench.workers.sources import TokenizerSource
 
 SUITE = "throughput"
-"""Whose cases are timed where the config names no clock suite."""
+"""The suite whose cases are timed if the config names no clock suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Pythons:
 
 @dataclass(frozen=True, kw_only=True)
 class SpeedComparison:
-    """The verdicts on speed, and how they came about."""
+    """The verdicts on speed, and the figures behind them."""
 
     base: str
     candidate: str
@@ -64,7 +64,7 @@ class SpeedComparison:
 
     @property
     def exit_code(self) -> int:
-        """1 slower, 3 not compared, the chosen code where nobody can tell, else 0."""
+        """1 slower, 3 not compared, the chosen code if inconclusive, else 0."""
         return exit_code(self.verdicts, self.limits)
 
     def table(self) -> pa.Table:
@@ -77,7 +77,7 @@ def compare_configs(
 ) -> SpeedComparison:
     """Time the tokenizers that two configs share, both sides in one process.
 
-    Raises `UsageError` where they share none.
+    Raises `UsageError` if they share no tokenizer.
     """
     gate = _Gate(base, progress, executor, seed)
     theirs = prepare(RunContext(config=candidate, progress=progress, executor=executor)).sources
@@ -90,7 +90,7 @@ def compare_configs(
         if name in theirs:
             gate.judge(name, _OneProcess(gate.sources[name], theirs[name]), gate.limits.processes)
         else:
-            gate.cannot(name, "the candidate has no tokenizer that can be loaded under this key")
+            gate.cannot(name, "the candidate has no loadable tokenizer under this key")
     return gate.outcome(base.path, candidate.path, {"versions": library_versions()})
 
 
@@ -116,7 +116,7 @@ class _Runner(Protocol):
     obstacle: str | None
     """Why it cannot."""
     remarks: tuple[str, ...]
-    """What a reader of the verdicts should know."""
+    """Notes on the verdicts."""
 
     def run(
         self, cases: Sequence[Case], workloads: Sequence[Workload] | None, rules: Rules
@@ -156,7 +156,7 @@ class _TwoPythons:
         spec = source.plugin.bare(LoadContext(folder=source.folder), self._folder)
         if spec is None:
             self.obstacle = (
-                "its type needs tokbench, so it cannot be timed by its library alone; compare two "
+                "its type requires tokbench, so its library cannot be timed alone; compare two "
                 "configs in one process"
             )
         self._base = Library(python=pythons.base, spec=spec or {})
@@ -199,7 +199,7 @@ class _Gate:
             self.cannot(name, reason)
 
     def cannot(self, name: str, reason: str) -> None:
-        """Add the verdict on a tokenizer that is not there on both sides."""
+        """Add the verdict on a tokenizer that is missing on one side."""
         self._verdicts.append(SpeedVerdict(cell=name, outcome="incomparable", reason=reason))
 
     def judge(self, name: str, runner: _Runner, first: int) -> None:
@@ -208,7 +208,7 @@ class _Gate:
         for threads in dict.fromkeys(case.threads for case in wanted):
             cases = {f"{name}-{c.id}": c for c in wanted if c.threads == threads}
             if threads > 1 and runner.one_thread_only:
-                self.tell(f"{name}: {threads} threads are left out: they take one process")
+                self.tell(f"{name}: {threads} threads are skipped: they require one process each")
                 continue
             if runner.obstacle:
                 self._verdicts += _incomparable(cases, runner.obstacle)
@@ -265,7 +265,7 @@ class _Gate:
         ]
 
     def tell(self, text: str) -> None:
-        """Say what is being timed."""
+        """Report what is being timed."""
         self._progress.step(text)
 
 
@@ -296,7 +296,7 @@ class _Measuring:
         }
 
     def remarked(self, verdicts: Iterable[SpeedVerdict]) -> Iterator[SpeedVerdict]:
-        """Add what a reader should know beside the figures."""
+        """Add notes on the figures."""
         for verdict in verdicts:
             other = verdict.cell in self._other_ids
             ids = ("the ids of the two sides differ, so they did not do the same work",)

@@ -1,4 +1,4 @@
-"""Two Pythons that take turns: workers that need the library and no tokbench.
+"""Two Python interpreters that take turns: their workers need the library but not tokbench.
 
 Each side is `bench/bare_worker.py`, run by the interpreter of its environment. A pair is a track of
 `tokbench.bench.timing.race`: the parent asks one side for a lap, then the other.
@@ -36,14 +36,14 @@ _BUILD = ("python", "implementation", "compiler", "machine", "debug")
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """One side: its interpreter, and what its worker loads."""
+    """One side: its interpreter, and the library that its worker loads."""
 
     python: Path
     spec: Mapping[str, Any]
 
 
 def write_texts(path: Path, cases: Sequence[Case]) -> None:
-    """Write the cases as a bare worker reads them."""
+    """Write the cases in the format of a bare worker."""
     cells = [
         {
             "phase": case.phase,
@@ -81,7 +81,7 @@ class BareWorker:
         self.encoders: list[str] = hello["encoders"]
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Any:
-        """Return the answer to a request; the process is ended where none comes in time."""
+        """Return the answer to a request; a process that does not answer in time is killed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         alarm = threading.Timer(seconds, self._process.kill)
@@ -128,12 +128,12 @@ class BarePair:
             raise
 
     def _common_encoder(self) -> str:
-        """Return the quickest call that both libraries have."""
+        """Return the fastest call that both libraries have."""
         base, candidate = (self._workers[side].encoders for side in SIDES)
         return next(name for name in base if name in candidate)
 
     def obstacle(self) -> str | None:
-        """Return why the two must not be compared, None where they may."""
+        """Return why the two must not be compared; None if they may be."""
         base, candidate = (self._workers[side].facts for side in SIDES)
         differ = [f"{n} {base[n]} → {candidate[n]}" for n in _BUILD if base[n] != candidate[n]]
         return f"the builds of Python differ: {', '.join(differ)}" if differ else None
@@ -143,11 +143,11 @@ class BarePair:
         return self._workers["base"].facts["version"], self._workers["candidate"].facts["version"]
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what a reader should know about the call."""
+        """Return notes on the call."""
         wished = {self._workers[side].encoders[0] for side in SIDES}
         if wished == {self.encoder}:
             return ()
-        return (f"timed by {self.encoder}, the quickest call that both versions have",)
+        return (f"timed by {self.encoder}, the fastest call that both versions have",)
 
     def lap(self, side: Side, case: int, load: Workload) -> tuple[float, float]:
         """Ask one side for a lap."""

@@ -24,7 +24,7 @@ def sentence(comparison: SpeedComparison) -> str:
     counts = Counter[str](verdict.outcome for verdict in comparison.verdicts)
     told = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
     if not comparison.verdicts:
-        return "Nothing to compare: no cell of the config may be timed in this way."
+        return "Nothing to compare: no cell of the config can be timed this way."
     if counts["slower"]:
         return f"Fails: {told}."
     if counts["incomparable"]:
@@ -33,14 +33,14 @@ def sentence(comparison: SpeedComparison) -> str:
 
 
 def method(comparison: SpeedComparison) -> str:
-    """Return in words how the figures came about and what would have failed."""
+    """Return in words how the figures were measured and what would have failed."""
     limits = comparison.limits
     return (
         f"Each process: {limits.rounds} rounds of about {limits.milliseconds:g} ms a side, in "
         "shuffled order, garbage collection off; the median of the rounds' ratios, by CPU time on "
-        "one thread and by the wall on several. Interval: Student's t over processes, pointwise. "
-        f"A cell fails where the interval lies above {limits.bound:g} and the estimate above "
-        f"{limits.estimate:g}, and again in fresh processes."
+        "one thread and by wall time on several. Interval: Student's t over processes, pointwise. "
+        f"A cell fails if the interval lies above {limits.bound:g} and the estimate above "
+        f"{limits.estimate:g}, in two sets of fresh processes."
     )
 
 

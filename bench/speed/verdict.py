@@ -1,6 +1,6 @@
-"""The verdict on speed: when a candidate counts as slower, and when nobody can tell.
+"""The verdict on speed: when a candidate counts as slower, and when the result is inconclusive.
 
-Pure: it asks for the ratios of fresh processes and decides, so tests feed it made-up ratios. A
+Pure: it gets the ratios of fresh processes and decides, so tests feed it made-up ratios. A
 ratio is the candidate's time ÷ the base's, the median of a process's rounds, so above 1 is slower.
 
 A cell fails only where the interval's low end and the estimate both exceed their limits, and then
@@ -28,7 +28,7 @@ Measure = Callable[[Sequence[str]], Ratios]
 
 @dataclass(frozen=True, kw_only=True)
 class SpeedVerdict:
-    """What became of one cell: the ratio that decided, and the one that confirmed it or not."""
+    """The outcome of one cell: the ratio that decided, and the one that confirmed it or not."""
 
     cell: str
     outcome: Outcome
@@ -50,7 +50,7 @@ class SpeedVerdict:
 def decide(
     cells: Sequence[str], measure: Measure, limits: SpeedLimits, *, first: int
 ) -> list[SpeedVerdict]:
-    """Return the verdict on each cell; `first` is how many processes to begin with."""
+    """Return the verdict on each cell; `first` is the number of processes to begin with."""
     found = _settled(cells, measure, limits, first)
     suspects = [cell for cell, ratio in found.items() if _slower(ratio, limits)]
     again = _settled(suspects, measure, limits, first) if suspects else {}
@@ -60,7 +60,7 @@ def decide(
 def _settled(
     cells: Sequence[str], measure: Measure, limits: SpeedLimits, first: int
 ) -> dict[str, Ratio]:
-    """Return the ratio of each cell, of as many processes as it takes to tell."""
+    """Return the ratio of each cell, over as many processes as are needed to decide."""
     processes: dict[str, list[Sequence[float]]] = {cell: [] for cell in cells}
     open_ = list(cells)
     for number in range(1, limits.max_processes + 1):
@@ -75,7 +75,7 @@ def _settled(
 
 def _ratio(processes: Sequence[Sequence[float]]) -> Ratio:
     ratio = ratio_of(processes)
-    assert ratio is not None, "the gate measures three processes or more"
+    assert ratio is not None, "the gate requires three processes or more"
     return ratio
 
 
@@ -84,7 +84,7 @@ def _slower(ratio: Ratio, limits: SpeedLimits) -> bool:
 
 
 def _clear(ratio: Ratio, limits: SpeedLimits) -> bool:
-    """Tell whether more processes could hardly change the verdict.
+    """Return whether more processes could hardly change the verdict.
 
     An interval that ends below the estimate's limit is clear however wide it is.
     """
@@ -101,19 +101,23 @@ def _verdict(cell: str, ratio: Ratio, again: Ratio | None, limits: SpeedLimits) 
     elif not _clear(last, limits):
         outcome = "inconclusive"
         reason = (
-            f"the interval is wider than ±{limits.max_interval * 100:g} % after {last.processes} processes: "
-            "run it on a quieter machine, or allow more (gate: speed: most)"
+            f"the interval is wider than ±{limits.max_interval * 100:g} % after {last.processes} "
+            "processes; run it on a quieter machine, or allow more processes "
+            "(gate.speed.max_processes)"
         )
     elif again is not None:
-        outcome, reason = "unconfirmed", "fresh processes did not show it again"
+        outcome, reason = "unconfirmed", "fresh processes did not confirm it"
     else:
         outcome = "faster" if ratio.high < 1 else "same"
     return SpeedVerdict(cell=cell, outcome=outcome, ratio=ratio, again=again, reason=reason)
 
 
 def exit_code(verdicts: Iterable[SpeedVerdict], limits: SpeedLimits) -> int:
-    """Return 1 where a cell is slower, else 3 where one was not compared or there is none, else
-    the chosen code where nobody can tell, else 0."""
+    """Return the exit code for some verdicts.
+
+    It is 1 if a cell is slower, else 3 if one was not compared or there is none, else the chosen
+    code if a cell is inconclusive, else 0.
+    """
     outcomes = {verdict.outcome for verdict in verdicts}
     if "slower" in outcomes:
         return 1

@@ -138,7 +138,7 @@ def test_importing_again_replaces_what_was_imported(benchmark_file: Path, run: R
     ("change", "message"),
     [
         ({"cpu": "another"}, "timed on another CPU"),
-        ({"tokenizer_fingerprint": "0"}, "has no such tokenizer with these ids"),
+        ({"tokenizer_fingerprint": "0"}, "has no tokenizer of that name with these ids"),
         ({"slices": {"en": "0"}}, "has other text in en"),
     ],
 )
@@ -164,5 +164,5 @@ def test_a_json_without_raw_times_or_without_our_tests_says_how_to_make_one(
     with pytest.raises(ResultsError, match="--tokbench-config CONFIG --benchmark-json FILE"):
         import_json(run.results.folder, tmp_path / "other.json")
     (tmp_path / "none.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(ResultsError, match="is no JSON of pytest-benchmark"):
+    with pytest.raises(ResultsError, match="is not a JSON file of pytest-benchmark"):
         import_json(run.results.folder, tmp_path / "none.json")

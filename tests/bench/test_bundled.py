@@ -18,5 +18,5 @@ def test_every_bundled_text_can_be_a_corpus(make, entry, dataset) -> None:
 
 
 def test_an_unknown_ready_config_lists_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no ready config is called 'quikc'"):
+    with pytest.raises(UsageError, match="unknown config 'quikc'"):
         bundled.config_path("quikc")

@@ -40,10 +40,10 @@ def test_c7_what_should_be_text_is_never_a_boolean_or_a_number(entry, value) -> 
 
 
 def test_a_language_needs_to_be_named(entry) -> None:
-    assert "say which language" in problem(entry, **FILES)
+    assert "`language` is missing" in problem(entry, **FILES)
     assert "not both" in problem(entry, **FILES, language="en", languages=["fr"])
     assert "twice" in problem(entry, **FILES, languages=["fr", "fr"])
-    assert "are the same" in problem(entry, **FILES, languages=["fr", "fra"])
+    assert "are the same language" in problem(entry, **FILES, languages=["fr", "fra"])
     assert "not a language code" in problem(entry, **FILES, languages=["en", "on"])
 
 
@@ -55,7 +55,7 @@ def test_all_languages_reading_the_same_rows_is_refused(entry) -> None:
 
 
 def test_a_parallel_corpus_needs_its_pivot(entry) -> None:
-    assert "needs a `pivot`" in problem(entry, **FILES, languages=["en", "fr"], parallel=True)
+    assert "requires a `pivot`" in problem(entry, **FILES, languages=["en", "fr"], parallel=True)
     wrong = {"languages": ["eng", "fr"], "parallel": True, "pivot": "enq"}
     assert "did you mean 'eng'" in problem(entry, **FILES, **wrong)
     assert "parallel: true" in problem(entry, **FILES, language="en", pivot="en")
@@ -64,9 +64,9 @@ def test_a_parallel_corpus_needs_its_pivot(entry) -> None:
 def test_limits_and_samples_must_agree(entry) -> None:
     one = {**FILES, "language": "en"}
     assert entry(**one, limit={"rows": 5}, sample="reservoir").sample.seed == 0
-    assert "needs a `limit`" in problem(entry, **one, sample="head")
+    assert "requires a `limit`" in problem(entry, **one, sample="head")
     assert "takes every row" in problem(entry, **one, sample="all", limit={"rows": 5})
-    assert "needs rows or bytes" in problem(entry, **one, limit={})
+    assert "requires rows or bytes" in problem(entry, **one, limit={})
     assert "did you mean 'reservoir'" in problem(
         entry, **one, limit={"rows": 1}, sample="reservior"
     )

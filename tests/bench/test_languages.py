@@ -48,7 +48,9 @@ def test_a_wrong_tag_is_named() -> None:
 
 
 def test_two_spellings_of_one_tag_are_an_error() -> None:
-    with pytest.raises(UsageError, match=r"'zho_Hans' and 'zh-Hans' are the same \(cmn-Hans\)"):
+    with pytest.raises(
+        UsageError, match=r"'zho_Hans' and 'zh-Hans' are the same language \(cmn-Hans\)"
+    ):
         resolve_all({"zho_Hans": None, "zh-Hans": None})
 
 
@@ -64,7 +66,7 @@ def test_a_misspelt_programming_language_gets_a_suggestion() -> None:
 
 
 def test_two_aliases_of_one_lexer_are_an_error() -> None:
-    with pytest.raises(UsageError, match="'js' and 'javascript' are the same"):
+    with pytest.raises(UsageError, match="'js' and 'javascript' are the same language"):
         resolve_all({"js": None, "javascript": None}, kind="code")
 
 
@@ -109,7 +111,9 @@ TWO = [
 
 @pytest.mark.parametrize(("first", "second"), ONE)
 def test_two_keys_of_one_language_are_an_error(first: str, second: str) -> None:
-    with pytest.raises(UsageError, match=f"languages '{first}' and '{second}' are the same"):
+    with pytest.raises(
+        UsageError, match=f"languages '{first}' and '{second}' are the same language"
+    ):
         resolve_all({first: None, second: None})
 
 
@@ -120,7 +124,7 @@ def test_two_languages_of_one_family_or_two_regions_are_two(first: str, second: 
 
 def test_an_explicit_tag_decides_whether_two_keys_are_one_language() -> None:
     assert resolve_all({"zh": None, "cmn": "yue"})
-    with pytest.raises(UsageError, match="'fr' and 'mine' are the same"):
+    with pytest.raises(UsageError, match="'fr' and 'mine' are the same language"):
         resolve_all({"fr": None, "mine": "fra-Latn"})
 
 

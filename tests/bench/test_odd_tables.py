@@ -195,7 +195,7 @@ def test_two_columns_of_one_name_are_an_error_through_datasets(make, tmp_path: P
 
 
 def test_quote_is_one_character_or_none(make) -> None:
-    with pytest.raises(ValueError, match="`quote` is one character, or none"):
+    with pytest.raises(ValueError, match="`quote` must be one character, or none"):
         make(**FILES, path="a.csv", quote="''")
 
 

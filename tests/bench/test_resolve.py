@@ -44,7 +44,7 @@ def test_of_a_name_and_a_path_the_name_is_taken_and_the_choice_is_said(tmp_path:
     assert found.entry["type"] == "tiktoken"
     assert found.note == (
         "gpt2: taken as the encoding gpt2 of tiktoken, not as the folder gpt2; "
-        "write ./gpt2 for the other"
+        "write ./gpt2 for the path"
     )
     assert entry("./gpt2", tmp_path) == {
         "type": "huggingface",
@@ -158,7 +158,7 @@ def test_mistakes_in_a_list_have_their_line_and_no_second_message(tmp_path: Path
     assert "c.yaml:5:5: tokenizers.0: unknown tokenizer 'gpt2x'; did" in first.replace(
         ": did", "; did"
     )
-    assert "c.yaml:6:5: tokenizers.1: in a list, write a name" in second
+    assert "c.yaml:6:5: tokenizers.1: a list takes names" in second
 
 
 def test_every_tokenizer_file_of_the_shared_data_is_recognised() -> None:

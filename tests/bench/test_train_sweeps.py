@@ -57,10 +57,10 @@ def test_set_can_make_a_sweep(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        ("[]", "x.yaml:4:48: tokenizers.a.train.vocab_size: lists no size"),
+        ("[]", "x.yaml:4:48: tokenizers.a.train.vocab_size: is an empty list"),
         ("[512, 512]", "tokenizers.a.train.vocab_size.1: 512 is listed twice"),
-        ("[512, big]", "tokenizers.a.train.vocab_size.1: a size is a whole number above 0"),
-        ("[true]", "a size is a whole number above 0, not True"),
+        ("[512, big]", "tokenizers.a.train.vocab_size.1: a size must be a whole number above 0"),
+        ("[true]", "a size must be a whole number above 0, not True"),
     ],
 )
 def test_a_wrong_list_is_told_with_its_place(tmp_path: Path, size: str, message: str) -> None:
@@ -70,7 +70,7 @@ def test_a_wrong_list_is_told_with_its_place(tmp_path: Path, size: str, message:
 
 
 def test_a_size_must_not_take_another_tokenizers_name(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="a size of this sweep is called 'a-512', as another"):
+    with pytest.raises(ConfigError, match="a size of this sweep has the name of another tokenizer"):
         config(tmp_path, "[512, 1024]", "  a-512: {type: utf8_bytes}")
 
 
@@ -78,7 +78,7 @@ def test_a_mistake_in_a_sweep_is_told_once_and_where_it_stands(tmp_path: Path) -
     with pytest.raises(ConfigError) as raised:
         config(tmp_path, "[512, 1024]", trainer="byte_bp")
     [line] = str(raised.value).splitlines()
-    assert "tokenizers.a.train.trainer: there is no 'byte_bp'; did you mean 'byte_bpe'?" in line
+    assert "tokenizers.a.train.trainer: unknown name 'byte_bp'; did you mean 'byte_bpe'?" in line
 
 
 def test_only_what_differs_in_size_alone_is_trained_together(tmp_path: Path) -> None:

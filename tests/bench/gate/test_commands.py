@@ -106,7 +106,7 @@ def test_a_stored_ratio_that_moved_warns_and_never_fails(timed: tuple[Path, Path
     assert "1 stored ratios compared, 0 moved" in still.output
     assert (
         "warning: bpe / web, encode: 0.80 (0.79 to 0.81) → 0.50 (0.49 to 0.51) times as fast as "
-        "pinned; to be sure, time both now: tokbench speed"
+        "pinned; to confirm, time both sides with tokbench speed"
     ) in moved.output
 
 
@@ -135,7 +135,7 @@ def test_a_baseline_says_that_it_stores_no_timing(timed_run: Path, tmp_path: Pat
     assert saved.exit_code == 0, saved.output
     done = tokbench("compare", tmp_path / "t.baseline.json", timed_run)
     assert done.exit_code == 0, done.output
-    assert "timing not compared: a baseline stores none" in done.output
+    assert "timing not compared: a baseline stores no timing" in done.output
 
 
 def test_the_gate_of_the_config_decides(measure_bpe: MeasureBpe) -> None:

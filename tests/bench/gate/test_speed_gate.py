@@ -48,7 +48,7 @@ def test_what_fresh_processes_do_not_show_again_passes() -> None:
     machine = Machine(lambda cell, process: 1.1 if process <= 3 else 1.0)
     verdict = one(machine)
     assert verdict.outcome == "unconfirmed"
-    assert verdict.reason == "fresh processes did not show it again"
+    assert verdict.reason == "fresh processes did not confirm it"
 
 
 @pytest.mark.parametrize(("ratio", "outcome"), [(1.0, "same"), (1.04, "same"), (0.9, "faster")])
