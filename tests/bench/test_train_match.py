@@ -71,7 +71,7 @@ def test_bytes_are_matched_without_a_merge(match: Match) -> None:
 def test_where_none_is_near_enough_it_says_how_near_the_largest_comes(match: Match) -> None:
     done = match("--tokenizer", "mine-257", "--match", "whole")
     assert done.exit_code == 1
-    assert "no vocabulary up to 257 comes that near" in done.stdout
+    assert "no vocabulary up to 257 is close enough" in done.stdout
     assert "it reaches 1.1429, 85.7% below; raise its vocab_size" in done.stdout
 
 
@@ -98,7 +98,7 @@ def test_the_text_can_be_another_than_is_trained_on(match: Match) -> None:
 
 def test_the_vocabulary_that_was_found_is_written(match: Match, tmp_path: Path) -> None:
     done = match("--tokenizer", "mine", "--match", "whole", "--within", "50%", "--output", "out")
-    assert "262 is the smallest vocabulary that does" in done.stdout
+    assert "262 is the smallest vocabulary that is close enough" in done.stdout
     facts = json.loads((tmp_path / "out/mine-262/trained.json").read_text(encoding="utf-8"))
     assert facts["vocab_size_reached"] == 262
 

@@ -105,7 +105,7 @@ def test_a_run_with_a_failed_cell_is_no_baseline(measure_bpe: MeasureBpe, tmp_pa
     ("text", "said"),
     [
         ("<<<<<<< HEAD", "not JSON"),
-        ("{}", "is no baseline"),
+        ("{}", "is not a baseline"),
         ('{"tokbench_baseline": 99, "results_schema": 1}', "nothing to compare"),
         ('{"tokbench_baseline": 1, "results_schema": 99}', "nothing to compare"),
         ('{"tokbench_baseline": 1, "results_schema": 1}', "has no seal .*save it again"),

@@ -77,7 +77,7 @@ def test_rows_that_the_head_names_are_missing_and_not_decided(sides: tuple[Path,
     done = tokbench("compare", path, worse)
     assert done.exit_code == 3
     assert "Not decided:" in done.output
-    assert "the base names it and has no such row" in done.output
+    assert "the base names it but has no such row" in done.output
 
 
 def test_a_baseline_without_any_row_is_damage(sides: tuple[Path, Path]) -> None:
@@ -157,7 +157,7 @@ def test_a_baseline_is_strict_json(old_new: tuple[str, str], sides: tuple[Path, 
     path.write_text(text.replace(*old_new), encoding="utf-8")
     done = tokbench("compare", path, worse)
     assert done.exit_code == 3
-    assert "is no baseline: not JSON" in done.output
+    assert "is not a baseline: not JSON" in done.output
 
 
 def test_a_baseline_that_never_ends_is_not_read(sides: tuple[Path, Path]) -> None:

@@ -163,7 +163,7 @@ def test_the_spread_of_a_trainer_that_gives_another_model_each_time_is_explained
     )
     assert found.exit_code == 0
     assert found.verdicts[0].outcome == "worse"
-    assert "bpe is not gated: it was trained anew" in found.notes[0]
+    assert "bpe is not gated: it was trained again" in found.notes[0]
 
 
 @pytest.mark.parametrize(

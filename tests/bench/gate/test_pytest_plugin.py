@@ -140,5 +140,5 @@ def test_rows_that_the_baseline_should_have_are_a_failed_test(config: Path) -> N
     path.write_text(json.dumps(document), encoding="utf-8")
     done = run_pytest(config, "-q")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "the base names it and has no such row" in done.stdout
+    assert "the base names it but has no such row" in done.stdout
     assert "FAILED toy.yaml::baseline-is-whole" in done.stdout

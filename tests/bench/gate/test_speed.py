@@ -160,7 +160,7 @@ def test_what_is_part_of_tokbench_cannot_be_timed_without_it(
     done = quick("base.yaml", *pythons, base=BYTES)
     assert done.exit_code == 3
     assert "Not decided: 2 incomparable" in done.stdout
-    assert "its type needs tokbench" in done.stdout
+    assert "its type requires tokbench" in done.stdout
 
 
 def test_a_python_that_is_not_there_is_wrong_usage(

@@ -52,5 +52,5 @@ def test_models_trained_anew_differ_and_the_gate_says_that_it_is_spread(
     fingerprints = {r.run["tokenizers"]["own"]["fingerprint"] for r in runs}
     assert found.exit_code == 0
     if len(fingerprints) == 2:  # nearly always: its last digits depend on threads
-        assert "gives another model each time" in found.notes[0]
+        assert "is not deterministic" in found.notes[0]
         assert not any(v.gated for v in found.moved)
