@@ -196,7 +196,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_whole(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is not a JSON value")
+        raise ValueError(f"Out of range float values are not JSON compliant: {value}")
     if value is not None and not isinstance(value, int | float):
         raise TypeError(f"{type(value).__name__} is not a type of JSON")
     return value

@@ -11,11 +11,14 @@ import numpy.typing as npt
 from tokbench.bench.count.stats import (
     MAX_UNITS,
     NO_INTERVAL,
+    SHORT,
+    Draws,
     FloatArray,
     Interval,
     draw_weights,
     interval_of_resamples,
     seed_of,
+    weighted_totals,
 )
 from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts
 from tokbench.bench.model import Place
@@ -30,7 +33,7 @@ class Units:
     """
 
     of_document: npt.NDArray[np.int64]
-    weights: FloatArray
+    weights: Draws
     name: str
     one_each: bool
     """Whether document i is unit i."""
@@ -96,6 +99,7 @@ class Resampling:
         self._cells, self._corpora = cells, corpora
         self._seed, self._resamples = seed, resamples
         self._units: dict[Place, Units] = {}
+        self._last: tuple[Units, npt.NDArray[np.float32]] | None = None
         self._totals: dict[tuple[CellKey, str], FloatArray] = {}
         self._resampled: dict[tuple[CellKey, str], FloatArray] = {}
 
@@ -134,19 +138,25 @@ class Resampling:
 
     def _resample_all(self, cell: Cell, column: str) -> None:
         """Weight one column of every cell that shares this cell's draws, in one product."""
-        weights = self.units(cell.key.corpus, cell.key.language).weights
+        units = self.units(cell.key.corpus, cell.key.language)
         mates = [
             other
             for other in self._cells
-            if self.units(other.key.corpus, other.key.language).weights is weights
+            if self.units(other.key.corpus, other.key.language) is units
         ]
         totals = {mate.key: self.unit_totals(mate, column) for mate in mates}
         # the text is the same for every tokenizer: equal totals are weighted once
         distinct = {row.tobytes(): row for row in totals.values()}
-        product = np.stack(list(distinct.values())) @ weights.T
+        product = weighted_totals(np.stack(list(distinct.values())), self._short(units))
         resampled = dict(zip(distinct, product, strict=True))
         for key, row in totals.items():
             self._resampled[key, column] = resampled[row.tobytes()]
+
+    def _short(self, units: Units) -> npt.NDArray[np.float32]:
+        """Return weights as numbers to multiply with; those used last, since columns follow."""
+        if self._last is None or self._last[0] is not units:
+            self._last = units, units.weights.astype(SHORT)
+        return self._last[1]
 
     def ratio(self, top: Cell, top_column: str, bottom: Cell, bottom_column: str) -> Interval:
         """Return the interval of a ratio of totals; the cells must share their draws."""
@@ -183,6 +193,7 @@ class Resampling:
         seed = seed_of(self._seed, corpus, "paired", len(numerator))
         weights = draw_weights(len(place), self._resamples, seed)
         with np.errstate(divide="ignore", invalid="ignore"):
-            resampled = (weights @ top) / (weights @ bottom)
+            above, below = weighted_totals(np.stack([top, bottom]), weights)
+            resampled = above / below
         interval = interval_of_resamples(resampled, top, bottom)
         return float(numerator.sum() / denominator.sum()), interval
