@@ -10,7 +10,7 @@ tokenizer or a text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -104,9 +104,8 @@ def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
 
 def _units(view: View, owner: str, n: int, resamples: int) -> Units:
     """Return the draws that the run's own intervals come from, the first of them."""
-    intervals = view.run["intervals"]
-    units = drawn_units(n, owner, resamples=intervals["resamples"], seed=intervals["seed"])
-    return replace(units, weights=units.weights[:resamples])
+    # resamples are drawn one after the other: fewer of them are the first of more
+    return drawn_units(n, owner, resamples=resamples, seed=view.run["intervals"]["seed"])
 
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
