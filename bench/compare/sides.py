@@ -55,7 +55,7 @@ def load_side(name: str | Path) -> SideInput:
     if colon and len(revision) > 1 and file:
         return SideInput(snapshot=baseline.parse(_at_revision(revision, file), str(name)))
     raise ResultsError(
-        f"{name}: no such run folder or baseline; save a baseline with: tokbench baseline save RUN "
+        f"{name}: no such run folder or baseline, so there is nothing to compare; save a baseline with: tokbench baseline save RUN "
         "FILE"
     )
 
@@ -118,7 +118,7 @@ def _at_revision(revision: str, file: str) -> bytes:
     if git.returncode:
         why = said.decode(errors="replace").strip()
         raise ResultsError(
-            f"{revision}:{file}: git has no such file ({why}); in CI, fetch that revision first "
+            f"{revision}:{file}: git has no such file ({why}), so there is nothing to compare; in CI, fetch that revision first "
             "(actions/checkout with fetch-depth: 0)"
         )
     return data
@@ -167,7 +167,7 @@ def _refuse_itself(base: SideInput, candidate: SideInput) -> None:
         return
     if base.place.samefile(candidate.place):
         raise ResultsError(
-            f"{candidate.snapshot.name}: is both base and candidate; name the baseline, or another "
+            f"{candidate.snapshot.name}: is both base and candidate, so there is nothing to compare; name the baseline, or another "
             "run, as base (or in `gate.baseline`)"
         )
 

@@ -1,4 +1,4 @@
-"""From the paths and globs of a config to the files to read.
+"""Finds the files that the paths and globs of a config name.
 
 Globs leave hidden files and folders out unless a pattern names the dot, as shells do. Names are
 compared as people see them: a decomposed name (macOS) is found by its composed spelling.
@@ -32,18 +32,18 @@ class SourceFile:
 
     path: Path
     written: str
-    """The path as the config wrote it; where it wrote a glob, the pattern's folder and the match."""
+    """The path as the config wrote it; for a glob, the pattern's folder and the match."""
     part: str
     """Short name, in ids and messages; unique within the language."""
 
     @property
     def packing(self) -> str | None:
-        """How the file is compressed; None where it is not."""
+        """Compression of the file; None if uncompressed."""
         return PACKINGS.get(self.path.suffix.lower())
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the format, lower-case."""
+        """The suffix that names the format, lower-case."""
         return Path(self.path.stem if self.packing else self.path.name).suffix.lower()
 
 
@@ -78,9 +78,7 @@ def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
         base = same_look(base) or base
         matches = _matches(base, parts[plain:], written)
     if (odd := next((path for path in matches if not is_text(path)), None)) is not None:
-        raise CorpusError(
-            f"{odd.name!r}: this name is not UTF-8, and cannot be recorded; rename it"
-        )
+        raise CorpusError(f"{odd.name!r}: the file name is not UTF-8; rename the file")
     shown = PurePosixPath(*parts[:plain])
     return [(path, (shown / path.relative_to(base).as_posix()).as_posix()) for path in matches]
 
@@ -111,7 +109,9 @@ def _found_otherwise(path: Path, written: str) -> Path:
         return same
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, [name for name in names if is_text(Path(name))])
-    raise CorpusError(f"there is no file {written!r}{hint}; paths start from the config's folder")
+    raise CorpusError(
+        f"file {written!r} does not exist{hint}; paths start from the config's folder"
+    )
 
 
 def _matches(base: Path, pattern: Sequence[str], written: str) -> list[Path]:
@@ -123,7 +123,7 @@ def _matches(base: Path, pattern: Sequence[str], written: str) -> list[Path]:
     matches = [path for path in found if not _is_hidden(path.relative_to(base).parts, pattern)]
     if matches:
         return matches
-    hidden = f"; {len(found):,} hidden files do, name them with their dot" if found else ""
+    hidden = f"; {len(found):,} hidden files do; write the dot in the pattern" if found else ""
     raise CorpusError(f"no file matches {written!r}{hidden}; paths start from the config's folder")
 
 
@@ -135,7 +135,7 @@ def _is_hidden(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def named_parts(found: Sequence[tuple[Path, str]]) -> list[SourceFile]:
-    """Name each file by the shortest end of its path that tells them apart: all names, else all paths."""
+    """Name each file by the shortest unique end of its path: all names, else all paths."""
     names = [path.name for path, _ in found]
     if len(set(names)) < len(names):
         shared = os.path.commonpath([path.parent for path, _ in found])

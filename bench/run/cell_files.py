@@ -68,7 +68,7 @@ def is_intact(path: Path) -> bool:
 
 
 def failed_rows_of(path: Path) -> list[int]:
-    """Return the rows of a stored cell that could not be counted."""
+    """Return the rows of a stored cell that failed."""
     stored = arrays_file.read(path)
     return [] if stored is None else list(stored[0]["failed_rows"])
 
@@ -187,8 +187,8 @@ def _intact(path: Path, identity: Mapping[str, str]) -> ArrayTally:
     stored = _read(path, identity)
     if stored is None:
         raise ResultsError(
-            f"{path}: was written a moment ago and cannot be read back; check the disk, and run "
-            "the same command again"
+            f"{path}: cannot be read back after it was written; check the disk, and run the same "
+            "command again"
         )
     return stored[1]
 

@@ -61,13 +61,13 @@ class CellTask:
     careful: frozenset[int] = frozenset()
     """Batches to walk document by document."""
     lost_rows: Mapping[int, str] = field(default_factory=dict)
-    """Rows that ended a worker, and how; they are not tried again."""
+    """Rows that crashed a worker, with reasons; they are not tried again."""
 
     def without(self, died: Died) -> CellTask | str | None:
-        """Return the task that goes on without the document that cost a worker.
+        """Return the task that continues without the document that crashed a worker.
 
-        That document is found first if need be. A reason where too many were lost, None where it
-        was no document.
+        The document is located first if need be. Returns a reason if too many were lost, None if no
+        document was the cause.
         """
         match died.step:
             case ("batch", int(batch)):
@@ -79,8 +79,8 @@ class CellTask:
                 names = ", ".join(_ids_of(self.slice, sorted(lost)))
                 documents = plural(len(lost), "document")
                 return (
-                    f"{documents} ended its worker ({names}), the limit "
-                    f"(limits.lost_documents); last: {died.reason}"
+                    f"{documents} crashed its worker ({names}), the limit (limits.lost_documents); "
+                    f"last: {died.reason}"
                 )
         return None
 
@@ -91,16 +91,16 @@ class CellTask:
 
 @dataclass(frozen=True, kw_only=True)
 class CellOutcome:
-    """What became of a task; the counts are in the task's file when `facts` is there."""
+    """The outcome of a task; the counts are in the task's file if `facts` is set."""
 
     key: CellKey
     path: Path
     identity: Mapping[str, str] = field(default_factory=dict)
     facts: TokenizerFacts | None = None
     reason: str | None = None
-    """Why there are no counts, in words."""
+    """Reason for missing counts, in words."""
     code: Reason | None = None
-    """The same as a code."""
+    """Reason for missing counts, as a code."""
     reused: bool = False
 
 
@@ -135,7 +135,7 @@ class CellBatch(Job[list[CellOutcome]]):
         return outcomes
 
     def lost(self, died: Died) -> CellBatch | GiveUp:
-        """Go on without the document that cost a worker, or without its cell."""
+        """Continue without the document that crashed a worker, or without its cell."""
         match died.step:
             case ("cell", int(at), *inner):
                 step: Step = tuple(inner)
@@ -167,7 +167,7 @@ class CellBatch(Job[list[CellOutcome]]):
 
 
 def batches_of(tasks: Iterable[CellTask]) -> Iterator[CellBatch]:
-    """Put the cells of one tokenizer, or the parts of its large ones, together, in order."""
+    """Group the cells of one tokenizer, or the parts of its large ones, in order."""
     waiting: list[CellTask] = []
     n_bytes = 0
     for task in tasks:
@@ -200,7 +200,7 @@ def parts_of(task: CellTask) -> list[CellTask]:
 
 
 def count_cell(task: CellTask, watch: Stopwatch) -> CellOutcome:
-    """Count a part of a cell into its file, or find it there already; errors as in `CellBatch`."""
+    """Count a part of a cell into its file, unless it is already there; errors as in `CellBatch`."""
     facts: TokenizerFacts | None = None
     identity: dict[str, str] = {}
     reused, reason = False, None
@@ -249,7 +249,7 @@ def contents_path(task_path: Path) -> Path:
 
 
 def _keep_contents(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> None:
-    """Write what the ids stand for, once per tokenizer and run folder."""
+    """Write the contents of all ids, once per tokenizer and run folder."""
     path, fingerprint = contents_path(task.path), tokenizer.fingerprint.sha256
     if THIS.contents == (path, fingerprint) and path.exists():
         return
@@ -289,7 +289,7 @@ def load(
 
 def _loaded_now(source: TokenizerSource, watch: Stopwatch) -> Tokenizer | TokbenchError:
     try:
-        with watch.section("load"), library_failures(source.key, "say what its ids are"):
+        with watch.section("load"), library_failures(source.key, "list its vocabulary"):
             tokenizer = _warm(source.load())
             if heartbeat.is_watched():  # a process of its own: what it has loaded by now stays,
                 gc.freeze()  # and the collector need not walk it again and again
@@ -308,7 +308,7 @@ def _warm(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def forget_tokenizers() -> None:
-    """Drop the tokenizer that this process has kept loaded."""
+    """Unload the tokenizer of this process."""
     THIS.tokenizers.clear()
 
 
@@ -356,7 +356,7 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> ArrayTally
 
 
 def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[ArrayTally]:
-    """Count a batch document by document, and say before each which one it is."""
+    """Count a batch document by document, and report each one beforehand."""
     for i in range(len(batch.ids)):
         row = batch.first_row + i
         if row in task.lost_rows:
@@ -369,7 +369,7 @@ def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> I
 
 
 def judged(key: CellKey, tally: Tally) -> Cell:
-    """Return a cell with the status that its tally deserves."""
+    """Return a cell with the status that follows from its tally."""
     n_failed = len(tally.failed_rows)
     if not n_failed and not tally.n:
         return Cell(

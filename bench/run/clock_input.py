@@ -1,4 +1,4 @@
-"""What a clock suite gets, the tokenizers and texts of a config, and what it finds."""
+"""Input and findings of clock suites: the tokenizers and texts of a config."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _training(config: Config, keys: frozenset[str]) -> Iterator[tuple[str, Train
 
 
 def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[str]) -> Timed:
-    """Return what the clock suites of a config find.
+    """Return the rows and findings of a config's clock suites.
 
     Their findings are stored with the noisy rows: the exact files must not depend on a worker
     that was slow to answer.
@@ -57,7 +57,7 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
 
 
 def _time(name: str, suite: ClockSuite, contest: Contest) -> Timed:
-    """Return what one suite finds; its failure is a finding."""
+    """Return the rows and findings of one suite; its failure is a finding."""
     try:
         with contained():
             timed = suite.measure(contest)

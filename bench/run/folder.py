@@ -1,4 +1,4 @@
-"""The folder of a run: chosen, locked, taken up again.
+"""The folder of a run: chosen, locked, resumed.
 
 One process at a time works in a folder; the lock is the system's own, so it is gone with the
 process that held it, however that ended.
@@ -23,23 +23,23 @@ from tokbench.bench.run.cell_files import failed_rows_of
 from tokbench.bench.run.plan import Plan
 
 Rerun = Literal["missing", "failed", "all"]
-"""What is counted again in the last run of a plan: nothing that is there, failures, or all."""
+"""Cells to count again in the last run of a plan: missing, failed, or all."""
 
 LOCK = ".lock"
 
 PLAN_BYTES = 10**5
-"""Size above which a plan.json is not one of ours."""
+"""Maximum size of a plan.json."""
 
 
 @contextmanager
 def open_folder(
     output: Path, plan: Plan, *, new: bool = False, rerun: Rerun | None = None
 ) -> Iterator[Path]:
-    """Give the folder of a run to the caller alone.
+    """Yield the folder of a run, locked.
 
-    It is the last run of the same plan if that is unfinished (or `rerun` asks for it finished or
-    not), else one of the next free number. Raises `ResultsError` where another process works in
-    it, or it cannot be written.
+    It is the last run of the same plan if that is unfinished (or `rerun` is set), else a new one
+    with the next free number. Raises `ResultsError` if another process uses it, or it cannot be
+    written.
     """
     if not is_text(output.absolute()):
         raise ResultsError(f"{str(output)!r}: is not UTF-8; choose another --output")
@@ -75,7 +75,7 @@ def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    """Return what a run folder says of its plan; nothing where that cannot be read."""
+    """Return the plan of a run folder; empty if it cannot be read."""
     path = folder / "plan.json"
     try:
         if not path.is_file() or path.stat().st_size > PLAN_BYTES:
@@ -87,7 +87,7 @@ def _facts(folder: Path) -> dict[str, Any]:
 
 
 def _next(output: Path, name: str) -> Path:
-    """Make the folder of the next free number, whoever else is doing the same."""
+    """Create the folder with the next free number; safe against concurrent runs."""
     number = (_numbers(output, name) or [0])[-1] + 1
     while True:
         folder = output / f"{name}-{number}"
@@ -97,7 +97,7 @@ def _next(output: Path, name: str) -> Path:
             number += 1
         except OSError as exc:
             raise ResultsError(
-                f"{folder}: cannot be made: {exc.strerror or exc}; choose another --output"
+                f"{folder}: cannot be created: {exc.strerror or exc}; choose another --output"
             ) from exc
         else:
             return folder
@@ -110,8 +110,8 @@ def _locked(folder: Path) -> Iterator[None]:
         lock.acquire(timeout=0)
     except filelock.Timeout as exc:
         raise ResultsError(
-            f"{folder}: another process is at work there; wait until it has finished, or give "
-            "--new for a run of its own"
+            f"{folder}: is in use by another process; wait until it has finished, or start a "
+            "separate run with --new"
         ) from exc
     except OSError as exc:
         raise ResultsError(
@@ -126,7 +126,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _clean(folder: Path) -> None:
-    """Remove what a process that was killed had begun to write."""
+    """Remove temporary files of processes that were killed."""
     for path in folder.rglob(".*.tmp"):
         with contextlib.suppress(OSError):
             path.unlink()

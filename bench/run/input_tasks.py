@@ -1,6 +1,6 @@
-"""Corpora and trained tokenizers as jobs: read and trained in a worker that may be lost.
+"""Jobs that read corpora and train tokenizers, in a worker process that may crash.
 
-What is found in the cache is taken at once; the rest is done wherever the executor runs it.
+Cached inputs are used at once; the executor runs the rest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SliceTask(Job[Slice]):
             )
 
     def lost(self, died: Died) -> SliceTask | GiveUp:
-        """Try once more where the process was killed, else give the language up."""
+        """Retry once if the process was killed, else give up the language."""
         where = f"corpus {self.name!r}, language {self.language!r}: "
         return super().lost(replace(died, reason=where + died.reason))
 
@@ -55,7 +55,7 @@ class SliceTask(Job[Slice]):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainTask(Job[dict[str, Trained]]):
-    """One tokenizer to be trained, or several that one training serves, by their keys."""
+    """One tokenizer to train, or several from one training, by their keys."""
 
     entries: Mapping[str, TrainEntry]
     slices: Sequence[Slice]
@@ -72,6 +72,6 @@ class TrainTask(Job[dict[str, Trained]]):
             return trained_models.train(self.entries, self.slices)
 
     def lost(self, died: Died) -> GiveUp:
-        """Give the tokenizer up: a training takes long."""
+        """Give up the tokenizer: training takes too long to retry."""
         reason = f"tokenizer {', '.join(self.entries)}: {died.reason} while training"
         return GiveUp(answer=self.give_up(reason))

@@ -1,6 +1,6 @@
-"""The inputs of a run: slices of its corpora, sources of its tokenizers, and why some are missing.
+"""The inputs of a run: slices of its corpora, sources of its tokenizers, and reasons for missing ones.
 
-What is in the cache is taken from there; the rest is read or trained wherever the executor works.
+Cached inputs are used; the executor reads or trains the rest.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tokbench.bench.workers.sources import TokenizerSource
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """What every step works with: a config, who does the work and who hears of it.
+    """Common arguments of every step: config, executor and progress.
 
-    By default that is this process, and silently.
+    By default steps run in this process, silently.
     """
 
     config: Config
@@ -45,13 +45,13 @@ class RunContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Everything that a run can be measured with, and why the rest is missing."""
+    """The available inputs of a run, and reasons for the missing ones."""
 
     slices: Mapping[Place, Slice]
     sources: Mapping[str, TokenizerSource]
-    """How to load each tokenizer that is there, by its key in the config."""
+    """Source of each available tokenizer, by its key in the config."""
     trained: Mapping[str, Mapping[str, Any]]
-    """What training reported, by the key of the tokenizer."""
+    """Facts reported by training, by the key of the tokenizer."""
     refusals: Mapping[str, str]
     """Why corpora declared parallel are not, by their keys."""
     failures: Mapping[Place, str]
@@ -60,7 +60,7 @@ class Prepared:
     """Why a tokenizer cannot be trained, by its key."""
 
     def why_missing(self, key: CellKey) -> tuple[Reason, str] | None:
-        """Return why a cell cannot be counted, None where it can."""
+        """Return why a cell cannot be counted; None if it can."""
         if key.tokenizer in self.untrained:
             return "training_failed", self.untrained[key.tokenizer]
         if key.place not in self.slices:
@@ -93,7 +93,7 @@ class Prepared:
 
 
 def prepare(context: RunContext) -> Prepared:
-    """Read every corpus and train every tokenizer of a config; what fails is recorded."""
+    """Read every corpus and train every tokenizer of a config; failures are recorded."""
     corpora = _read_corpora(context)
     models = _train_models(context, corpora.slices)
     return Prepared(
@@ -164,7 +164,7 @@ def _finish_reading(
 def _align(
     context: RunContext, name: str, entry: Corpus, slices: dict[str, Slice], found: _Corpora
 ) -> None:
-    """Put the slices of a parallel corpus into one order, or note why it is not parallel."""
+    """Bring the slices of a parallel corpus into one order, or record why it is not parallel."""
     if not entry.parallel or not slices:
         return
     try:
@@ -184,7 +184,7 @@ class _Models:
 
 
 def _train_models(context: RunContext, slices: Mapping[Place, Slice]) -> _Models:
-    """Take trained tokenizers from the cache, and train the others side by side."""
+    """Use cached models, and train the other tokenizers in parallel."""
     found = _Models()
     missing = _not_stored(context.config, slices, found)
     training = [(group, _begin_training(context, group, slices)) for group in shared(missing)]
@@ -220,7 +220,7 @@ def _not_stored(
 def _begin_training(
     context: RunContext, group: Mapping[str, TrainEntry], slices: Mapping[Place, Slice]
 ) -> Future[Answer[dict[str, Trained]]]:
-    """Let the executor train what one training serves."""
+    """Let the executor train one group of tokenizers."""
     entry = next(iter(group.values()))
     context.progress.step(f"tokenizer {', '.join(group)}: {entry.trainer} on {entry.corpus}")
     text = _training_text(context.config, entry, slices)

@@ -1,4 +1,4 @@
-"""What a run will do, before it does anything."""
+"""The plan of a run, without any measurement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tokbench.bench.results.schemas import SCHEMA_VERSION
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The cells of a run, in the order of the config, and a hash of all that decides them."""
+    """The cells of a run, in the order of the config, and a hash of their inputs."""
 
     name: str
     cells: tuple[CellKey, ...]

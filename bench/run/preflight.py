@@ -1,6 +1,6 @@
-"""What a run would miss, found before it starts: local files that are absent or not what they should be.
+"""Checks before a run: local files that are missing or of the wrong kind.
 
-Only names and first bytes are looked at; whether the rest can be read is known when it is read.
+Only names and first bytes are checked, not whether the rest can be read.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tokbench.bench.markup import did_you_mean, plural
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 MOST_FILES = 1000
-"""Files of one language whose first bytes are looked at."""
+"""Number of files per language whose first bytes are checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lack:
-    """An input that cannot be used as it is."""
+    """An unusable input."""
 
     place: Loc
-    """Where the config names it."""
+    """Place in the config."""
     text: str
     whole: str | None
-    """The corpus or tokenizer of which nothing is left, as `corpora.news`; None where some is."""
+    """The corpus or tokenizer that is unusable, as `corpora.news`; None if only partly."""
 
 
 def lacks(config: Config) -> list[Lack]:
-    """Return every local input of a config that is missing or cannot be what it should be."""
+    """Return every local input of a config that is missing or of the wrong kind."""
     found = [lack for name in config.run.corpora for lack in _of_corpus(config, name)]
     for key, entry in config.tokenizers.items():
         if not isinstance(entry, TrainEntry):
@@ -47,27 +47,27 @@ def lacks(config: Config) -> list[Lack]:
 
 
 def told(config: Config, found: list[Lack]) -> str:
-    """Return lacks as messages, each with its line of the config where there is one."""
+    """Return unusable inputs as messages, each with its line of the config if there is one."""
     if config.file is None:
         return "\n".join(f"{'.'.join(map(str, one.place))}: {one.text}" for one in found)
     return error(mistake(config, one) for one in found).shown
 
 
 def mistake(config: Config, lack: Lack) -> Mistake:
-    """Return a lack as a mistake with a place in the file of the config."""
+    """Return an unusable input as a mistake with a place in the config file."""
     assert config.file is not None
     return config.file.mistake(lack.place, lack.text)
 
 
 def refuse_hopeless(config: Config) -> None:
-    """Raise `InputError` where every corpus, or every tokenizer, cannot be used at all."""
+    """Raise `InputError` if every corpus, or every tokenizer, is unusable."""
     found = lacks(config)
     gone = {one.whole for one in found if one.whole is not None}
     corpora = {f"corpora.{name}" for name in config.run.corpora}
     tokenizers = {f"tokenizers.{key}" for key in config.tokenizers}
     if corpora <= gone or tokenizers <= gone:
         kind = "corpus" if corpora <= gone else "tokenizer"
-        raise InputError(f"nothing can be measured: no {kind} can be read\n{told(config, found)}")
+        raise InputError(f"nothing to measure: no {kind} can be read\n{told(config, found)}")
 
 
 def _of_corpus(config: Config, name: str) -> Iterator[Lack]:
@@ -113,16 +113,16 @@ def _missing(path: Path, written: str) -> str | None:
     if path.is_file():
         return None
     if path.is_dir():
-        return f"{written!r} is a folder; name the file in it"
+        return f"{written!r} is a folder; give the path of the file in it"
     if path.exists():
         return f"{written!r} is not a regular file"
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, names)
-    return f"there is no file {written!r}{hint}; paths start from the config's folder"
+    return f"file {written!r} does not exist{hint}; paths start from the config's folder"
 
 
 def _misfit(path: Path, written: str, entry: TokenizerPlugin, option: str) -> str | None:
-    """Say what is wrong with the first bytes of a tokenizer's file."""
+    """Return the problem with the first bytes of a tokenizer's file."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             head = file.read(HEAD_BYTES)

@@ -1,4 +1,4 @@
-"""Asking tokenizers: what suites work on that need more than counts.
+"""Input of suites that call tokenizers, for values that need more than counts.
 
 Such a suite gets an `Examination`: one tokenizer as a `Subject`, or those that it asks together,
 with what was counted of them and the slices of the run. A subject never raises for a text: a
@@ -44,7 +44,7 @@ InPreTokens = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Trip:
-    """One text there and back: its ids and what they decode to, or the failure on the way."""
+    """The round trip of one text: its ids and what they decode to, or the failure."""
 
     text: str
     ids: tuple[int, ...] = ()
@@ -53,13 +53,13 @@ class Trip:
 
     @property
     def exact(self) -> bool:
-        """Whether the text came back as it was."""
+        """Whether the text survived unchanged."""
         return self.failure is None and self.back == self.text
 
 
 @dataclass(kw_only=True)
 class Asked:
-    """How much a suite has asked for: calls are per text, bytes are those encoded."""
+    """Usage of a suite: calls are per text, bytes are those encoded."""
 
     texts: int = 0
     bytes: int = 0
@@ -76,19 +76,19 @@ class Subject:
 
     @property
     def spellings(self) -> frozenset[str]:
-        """How its special tokens are spelled; empty where it does not say."""
+        """Spellings of its special tokens; empty if not available."""
         if not isinstance(self.tokenizer, HasSpecialTokens):
             return frozenset()
         return frozenset(self.tokenizer.special_tokens) - {""}
 
     def ids(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
-        """Return the ids of each text, or in their place what the library failed with."""
+        """Return the ids of each text, or the library's failure in their place."""
         self.asked.texts += len(texts)
         self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
         return self.calls.each(self.key, "encode", _encode(self.tokenizer), texts)
 
     def in_pre_tokens(self, texts: Sequence[str]) -> list[InPreTokens | str]:
-        """Return ids and their pre-tokens' numbers of each text, or what the library failed with.
+        """Return ids and pre-token numbers of each text, or the library's failure.
 
         Of tokenizers that are `HasPreTokens` only.
         """
@@ -98,7 +98,7 @@ class Subject:
         return self.calls.each(self.key, "cut", call, texts)
 
     def texts(self, ids: Sequence[Sequence[int]]) -> list[tuple[str] | str]:
-        """Return the text of each list of ids in a tuple of one, or what the library failed with."""
+        """Return the text of each list of ids in a tuple of one, or the library's failure."""
         self.asked.texts += len(ids)
         return self.calls.each(
             self.key, "decode", _decode(self.tokenizer), [tuple(one) for one in ids]
@@ -117,7 +117,8 @@ class Subject:
     def cuts(self, texts: Sequence[str]) -> Cuts:
         """Return where tokens lie in the texts' joined UTF-8, by offsets where bytes do not tell.
 
-        Raises `TokenizerError` when the library fails; `known` is false for a text without places.
+        Raises `TokenizerError` if the library fails; `known` is false for a text without token
+        positions.
         """
         if self.calls.next_is_careful:  # one of the texts cost a process: find out which
             for answer in self.ids(texts):
@@ -184,10 +185,10 @@ def _decode(tokenizer: Tokenizer) -> Callable[[Sequence[Sequence[int]]], list[tu
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """The input of a suite that asks tokenizers: those that it asks at one time."""
+    """The input of a suite that calls tokenizers: those of one examination."""
 
     tallies: Tallies
-    """What was counted with these tokenizers."""
+    """The counts of these tokenizers."""
     slices: Mapping[Place, Slice]
     tokenizers: Mapping[str, Tokenizer]
     seed: int
@@ -219,21 +220,21 @@ class Examination:
 
 
 class TokenizerSuite(SuitePlugin):
-    """A suite that asks the tokenizers themselves, after everything is counted.
+    """A suite that calls the tokenizers themselves, after everything is counted.
 
-    It runs in the tokenizer's own worker process, which may be lost with nothing else. What it may
-    cost is bounded by its options, in texts and not in seconds, so that the same inputs give the
-    same results; its CPU time is recorded apart.
+    It runs in the tokenizer's own worker process, so a crash affects nothing else. Its cost is
+    bounded by its options, in texts and not in seconds, so that the same inputs produce the same
+    results; its CPU time is recorded separately.
     """
 
     def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """Return which tokenizers of a run are asked at one time: each alone, by default."""
+        """Return the groups of tokenizers to examine together: by default each alone."""
         return [(key,) for key in tokenizers]
 
     def measure(self, examination: Examination) -> Iterable[Measurement | Finding]:
-        """Return what the tokenizers of an examination answer."""
+        """Return the rows and findings of one examination."""
         raise NotImplementedError
 
     def compare(self, tallies: Tallies) -> Iterable[Measurement | Finding]:
-        """Return what follows from the counts of all tokenizers, none of which is asked."""
+        """Return rows and findings from the counts of all tokenizers, without calling one."""
         return ()

@@ -1,7 +1,7 @@
 """A run from start to end: slices, cells, suites, files, report.
 
-A fault costs what it touches and no more: a corpus that cannot be read fails its cells, a
-tokenizer that cannot be loaded fails its own, everything else is measured and written.
+A failure affects only what depends on it: a corpus that cannot be read fails its cells, a tokenizer
+that cannot be loaded fails its own, everything else is measured and written.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from tokbench.bench.workers.executors import Executor, Inline
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """Where the results are, and whether something in them is missing."""
+    """The results of a run, and what is missing from them."""
 
     results: Results
     problems: Sequence[str]
 
     @property
     def exit_code(self) -> int:
-        """0 when everything was measured, 3 when a cell or an input failed."""
+        """0 if everything was measured, 3 if a cell or an input failed."""
         return 3 if self.problems else 0
 
 
@@ -66,9 +66,9 @@ def run(
     rerun: Rerun | None = None,
     executor: Executor | None = None,
 ) -> RunOutcome:
-    """Measure what the config asks for and write the run folder below `output`.
+    """Run a config and write the run folder below `output`.
 
-    `executor` says where cells are counted: in this process when there is none.
+    `executor` counts the cells; None counts them in this process.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     context = RunContext(
@@ -111,7 +111,7 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
 
 
 def _usage(found: Answers, asking: SuiteRunner) -> dict[str, dict[str, Any]]:
-    """Return what the suites asked for, and the memory of each tokenizer's processes."""
+    """Return the usage of each suite, and the memory of each tokenizer's processes."""
     return {
         "asked": {suite: asdict(asked) for suite, asked in found.asked.items()},
         "peak_bytes": {"run": 0, **asking.peak_bytes},
@@ -176,7 +176,7 @@ def _count(
     asking: SuiteRunner,
     keeper: TextKeeper,
 ) -> Tallies:
-    """Count all cells; suites that ask tokenizers follow in the workers that counted."""
+    """Count all cells; suites that call tokenizers follow in the same workers."""
     counting = Counting(
         plan=plan,
         folder=folder,
@@ -212,7 +212,7 @@ def _count(
 def _tasks(
     context: RunContext, counting: Counting, keys: Iterable[CellKey], prepared: Prepared
 ) -> Iterator[CellTask]:
-    """Yield the cells that can be counted, and note why the others cannot."""
+    """Yield the cells that can be counted, and record why the others cannot."""
     run = context.config.run
     for key in keys:
         if why := prepared.why_missing(key):
@@ -265,7 +265,7 @@ def _contents(folder: Path, tokenizers: Mapping[str, TokenizerFacts]) -> dict[st
 
 
 def _measure(context: RunContext, tallies: Tallies, asking: SuiteRunner) -> Answers:
-    """Return what all suites find in the counts, and from the tokenizers they ask."""
+    """Return the rows and findings of all suites."""
     with no_garbage_collection():  # while workers still ask
         measurements, findings = _apply_suites(context.config, tallies)
     answers = asking.wait()
@@ -302,9 +302,9 @@ def _apply_suites(config: Config, tallies: Tallies) -> tuple[list[Measurement], 
 def _without_values(
     name: str, suite: CountsSuite, found: Sequence[Measurement], tallies: Tallies
 ) -> Iterator[Measurement]:
-    """Give every cell that has no numbers its rows all the same, with the reason.
+    """Add rows with a reason for every cell without numbers.
 
-    They are the metrics that the suite gave for cells that have numbers.
+    Their metrics are those that the suite computed for other cells.
     """
     given = {m.metric.name for m in found if m.language is not None}
     specs = [spec for spec in suite.metrics if spec.name in given] or suite.metrics
@@ -327,7 +327,7 @@ def _failed_suite(finding: Finding) -> str:
 
 
 def _findings_of_cells(tallies: Tallies) -> Iterator[Finding]:
-    """Yield what was noted while counting, and why cells failed."""
+    """Yield the findings of counting, and why cells failed."""
     for cell in tallies.cells.values():
         yield from cell.tally.findings
         if cell.status == "failed":
@@ -341,7 +341,7 @@ def _findings_of_cells(tallies: Tallies) -> Iterator[Finding]:
 
 
 def _missing_cells(tallies: Tallies, failures: Mapping[Place, str]) -> list[str]:
-    """Return one line for each input that failed and each reason why cells did."""
+    """Return one line per failed input and per reason of failed cells."""
     problems = [f"corpus {at.corpus}, {at.language}: {why}" for at, why in failures.items()]
     reported = frozenset(failures.values())
     cells: dict[tuple[str, str, str], list[CellKey]] = {}

@@ -1,6 +1,6 @@
-"""Cells on their way through an executor: cut into parts, sent off in batches, put together.
+"""Runs cells through an executor: splits them into parts, submits batches, merges results.
 
-Batches may finish in any order; what comes out does not depend on it.
+Batches may finish in any order; the result does not depend on it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Counting:
         return cell_path(self.folder, key)
 
     def begin(self, tasks: Iterable[CellTask]) -> None:
-        """Send the cells of a tokenizer off, and take in whatever has finished meanwhile."""
+        """Submit the cells of a tokenizer, and collect finished ones."""
         with self.watch.section("corpus"):  # how many batches there are is read from the slices
             parts = {task.key: parts_of(task) for task in tasks}
         self._waiting |= parts
@@ -59,7 +59,7 @@ class Counting:
             self._take(self._finished.get())
 
     def impossible(self, key: CellKey, reason: Reason, detail: str) -> None:
-        """Note a cell that cannot be counted."""
+        """Record a cell that cannot be counted."""
         cell = Cell(key=key, status="failed", reason=reason, detail=detail)
         self._finish(cell, reused=False)
 

@@ -1,4 +1,4 @@
-"""What suites give, taken one by one: the fault of a suite costs what it had still to give."""
+"""Collects a suite's rows; if the suite fails, only its remaining rows are lost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ One = TypeVar("One", bound=Given)
 
 
 def collect(suite: str, give: Callable[[], Iterable[Given]], found: list[Given]) -> str | None:
-    """Take all that a suite gives, under the name of its entry point.
+    """Collect all rows of a suite, under the name of its entry point.
 
-    Returns why it could not go on, None where it could.
+    Returns the failure of the suite, None if it finished.
     """
     try:
         with contained():
@@ -35,13 +35,15 @@ def collect(suite: str, give: Callable[[], Iterable[Given]], found: list[Given])
 
 
 def stamped(suite: str, item: One) -> One:
-    """Return what a suite gave with the suite's name; raise where it cannot be a result."""
+    """Return a suite's row with the suite's name; raise if it is not a valid result."""
     if isinstance(item, Measurement):
         _check(item)
     elif isinstance(item, Finding):
         known_reason(item.reason)
     else:
-        raise TypeError(f"it gave a {type(item).__name__}, neither Measurement nor Finding")
+        raise TypeError(
+            f"it yielded a {type(item).__name__}, which is neither a Measurement nor a Finding"
+        )
     return item if item.suite == suite else replace(item, suite=suite)
 
 
@@ -52,11 +54,11 @@ def _check(item: Measurement) -> None:
     if item.reason is not None:
         known_reason(item.reason)
     elif item.value is None or item.status != "ok":
-        raise ValueError(f"{item.metric.name} has no plain value and no reason")
+        raise ValueError(f"{item.metric.name} has neither a plain value nor a reason")
 
 
 def stopped(suite: str, message: str) -> Finding:
-    """Return the finding on a suite that could not go on."""
+    """Return the finding on a suite that failed."""
     return Finding(kind="failure", suite=suite, reason="suite_failed", message=message)
 
 
@@ -67,7 +69,7 @@ def failed_rows(
     reason: str,
     tokenizer: str | None = None,
 ) -> Iterator[Measurement]:
-    """Give every metric that a suite did not come to a row all the same, with the reason."""
+    """Add a row with the reason for every metric that a failed suite did not reach."""
     given = {item.metric.name for item in found if isinstance(item, Measurement)}
     for spec in specs:
         if spec.name not in given:

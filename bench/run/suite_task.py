@@ -1,4 +1,4 @@
-"""Running suites that ask tokenizers: in the worker that counted, and lost with nothing else.
+"""Runs suites that call tokenizers, in the worker that counted; a crash affects nothing else.
 
 One task is one suite on one tokenizer, or on those that the suite asks together. It follows the
 cells of its tokenizer in the same worker process, so that the tokenizer is loaded once, and reads
@@ -45,7 +45,7 @@ from tokbench.bench.workers.state import THIS
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What was counted with some tokenizers, still in files, and how a run looks at it."""
+    """The counts of some tokenizers, still in files, and the settings of the run."""
 
     refusals: Mapping[str, str]
     """Why corpora declared parallel are not, by their keys."""
@@ -95,7 +95,7 @@ def _read(task: CellTask, tokenizer: Tokenizer) -> Cell | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOutput:
-    """What a suite found, and why it could not go on, if it could not."""
+    """The rows and findings of a suite, and its failure if there was one."""
 
     measurements: tuple[Measurement, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -115,7 +115,7 @@ class SuiteTask(AskingJob[SuiteOutput]):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The tokenizers that are asked."""
+        """The tokenizers that are called."""
         return tuple(source.key for source in self.sources)
 
     def run(self, watch: Stopwatch) -> SuiteOutput:
@@ -193,17 +193,17 @@ def _not_loaded(suite: str, unit: Sequence[str], message: str) -> Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What the suites of a run found together."""
+    """The findings of all suites of a run."""
 
     measurements: list[Measurement] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[str, Asked] = field(default_factory=dict)
-    """What each suite asked for."""
+    """Usage of each suite."""
 
 
 @dataclass(kw_only=True)
 class SuiteRunner:
-    """The suites of a run that ask tokenizers, on their way through an executor."""
+    """Runs the suites that call tokenizers through an executor."""
 
     suites: Mapping[str, TokenizerSuite]
     executor: Executor
@@ -222,13 +222,13 @@ class SuiteRunner:
         self._findings: list[Finding] = []
 
     def follow(self, source: TokenizerSource, counted: Counted) -> None:
-        """Let the suites ask one tokenizer once its cells, which have begun, are finished."""
+        """Run the suites on one tokenizer once its submitted cells are finished."""
         for name, units in self._units.items():
             if (source.key,) in units:
                 self._begin(name, (source,), counted)
 
     def together(self, sources: Mapping[str, TokenizerSource], counted: Counted) -> None:
-        """Let the suites ask several tokenizers at a time; all cells are finished.
+        """Run the suites that call several tokenizers together; all cells are finished.
 
         `counted` holds the cells of the tokenizers that could be loaded.
         """
@@ -239,7 +239,7 @@ class SuiteRunner:
                     continue
                 if missing := [key for key in unit if key not in able]:
                     known = ", ".join(able) or "none"
-                    why = f"no tokenizer {missing[0]!r} was loaded in this run; there are: {known}"
+                    why = f"tokenizer {missing[0]!r} was not loaded in this run; available: {known}"
                     self._findings.append(_not_loaded(name, unit, why))
                 else:
                     chosen = tuple(sources[key] for key in unit)
@@ -256,7 +256,7 @@ class SuiteRunner:
         self._futures[name, task.keys] = self.executor.submit(perform, task)
 
     def wait(self) -> Answers:
-        """Return what all suites found, in the order of the config, whoever was first."""
+        """Return the results of all suites, in the order of the config."""
         answers = Answers(findings=self._findings)
         for name, units in self._units.items():
             self.progress.step(f"suite {name}")

@@ -40,7 +40,7 @@ class AskingJob(Job[T]):
         return Calls(seconds=self.limits.seconds, careful=self.careful, lost=self.lost_items)
 
     def lost(self, died: Died) -> Self | GiveUp:
-        """Go on without the item that cost a worker; find it first if need be."""
+        """Continue without the item that crashed a worker; find it first if need be."""
         match died.step:
             case ("call", _, int(call)) if len(self.careful) < 2 * self.limits.lost_documents:
                 return replace(self, careful=self.careful | {call})
@@ -48,13 +48,13 @@ class AskingJob(Job[T]):
                 lost = {**self.lost_items, (call, item): died.reason}
                 if len(lost) < self.limits.lost_documents:
                     return replace(self, lost_items=lost)
-                why = f"{plural(len(lost), 'text')} ended its worker, the limit"
+                why = f"{plural(len(lost), 'text')} crashed its worker, the limit"
                 return self._ended(f"{why} (limits.lost_documents)", key, died)
             case _ if died.kind == "died" and not self.tries:
                 return replace(self, tries=1)
             case ("call", str(key), int()):
-                return self._ended("too many of its calls ended a worker", key, died)
-        return self._ended("it cannot be asked", self.keys[0], died)
+                return self._ended("too many of its calls crashed a worker", key, died)
+        return self._ended("it could not be loaded", self.keys[0], died)
 
     def _ended(self, why: str, key: str, died: Died) -> GiveUp:
         last = f"last, with {key}" if len(self.keys) > 1 else "last"

@@ -1,6 +1,7 @@
 """Where cells are counted: anything with `submit`, as in `concurrent.futures`.
 
-`Inline` counts in this process, one cell after the other; `tokbench.bench.workers.pool` has worker processes.
+`Inline` counts in this process, one cell after the other; `tokbench.bench.workers.pool` has worker
+processes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """The one method that tokbench asks of an executor."""
+    """The one method that an executor must have."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a call, now or later, here or elsewhere."""
@@ -50,7 +51,7 @@ MOST_JOBS = 1024
 
 @contextmanager
 def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
-    """Give worker processes for as long as the block runs; none of them outlives it."""
+    """Yield worker processes; none of them outlives the block."""
     if jobs == 0:
         yield Inline()
         return
@@ -67,7 +68,7 @@ def default_jobs() -> int:
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody asked this process to end; handled like Ctrl-C."""
+    """SIGTERM was received; handled like Ctrl-C."""
 
     exit_code = 143
 

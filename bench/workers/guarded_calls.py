@@ -29,19 +29,19 @@ SHOWN = 60
 
 
 class Lost(str):
-    """What stands in the place of an item that took its process with it; it is not asked again."""
+    """Placeholder for an item that crashed its process; it is not tried again."""
 
 
 @dataclass(frozen=True)
 class LostItem:
-    """An item that took its process with it."""
+    """An item that crashed its process."""
 
     tokenizer: str
     doing: str
     item: Sequence[object]
 
     def __str__(self) -> str:
-        """Say what it is: a text is quoted, ids are listed."""
+        """Describe the item: a text is quoted, ids are listed."""
         if not isinstance(self.item, str):
             if isinstance(self.item[0], str):
                 return f"one of {len(self.item)} texts"
@@ -56,7 +56,7 @@ class Calls:
     """The calls of one piece of work, in an order that is the same in every attempt at it."""
 
     seconds: float | None = None
-    """For one call, before its process is ended; None where nobody watches."""
+    """Seconds for one call before its process is killed; None without a limit."""
     careful: frozenset[int] = frozenset()
     """Numbers of calls that cost a process: made item by item."""
     lost: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -67,13 +67,13 @@ class Calls:
 
     @property
     def next_is_careful(self) -> bool:
-        """Whether the next call cost a process before."""
+        """Whether the next call crashed a process before."""
         return self.made in self.careful
 
     def each(
         self, tokenizer: str, doing: str, call: Call[Item, Reply], items: Sequence[Item]
     ) -> list[Reply | str]:
-        """Return the answer to each item, or in its place what the library failed with."""
+        """Return the answer to each item, or the library's failure in its place."""
         answers: list[Reply | str] = []
         for some in _portions(items):
             number, self.made = self.made, self.made + 1
@@ -129,7 +129,7 @@ def _each(call: Call[Item, Reply], items: Sequence[Item]) -> list[Reply | str]:
     try:
         answers = call(items)
         if len(answers) != len(items):
-            raise TokenizerError(f"{len(answers)} answers to {len(items)} texts")
+            raise TokenizerError(f"{len(answers)} answers for {len(items)} texts")
         return list(answers)
     except BaseException as exc:
         if not is_library_failure(exc):

@@ -1,4 +1,4 @@
-"""The Hub: how its libraries are to behave, how long to wait, and what its refusals mean.
+"""Access to the Hub: settings of its libraries, limits on waiting, and messages for its refusals.
 
 `huggingface_hub`, `datasets` and `transformers` read their variables once, at import, so they are
 set before. A variable that the user has set is left alone.
@@ -41,9 +41,9 @@ _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def set_up_hub(*, offline: bool = False) -> None:
-    """Bound the libraries' waiting and, if asked, keep them from the network.
+    """Limit how long the libraries wait and, with `offline`, keep them off the network.
 
-    Raises `UsageError` when it is too late, because one of them has been imported already.
+    Raises `UsageError` if one of them has already been imported.
     """
     late = [name for name in ("huggingface_hub", "datasets", "transformers") if name in sys.modules]
     if late and offline:
@@ -58,10 +58,10 @@ def set_up_hub(*, offline: bool = False) -> None:
 
 
 class HubWaitError(InputError):
-    """The Hub kept its libraries waiting longer than the limit."""
+    """Waiting for the Hub took longer than the limit."""
 
     status: str | None = None
-    """What the Hub answered last; None where it gave no answer."""
+    """Last status of the Hub; None without an answer."""
 
 
 class _Patience(logging.Handler):
@@ -76,7 +76,7 @@ class _Patience(logging.Handler):
         self._waited = 0.0
 
     def tried(self) -> str:
-        """Say how often a library has asked since this was called last, and how long it waited."""
+        """Return the number of requests since the last call, and the time spent waiting."""
         waits, waited = self._waits, self._waited
         self._waits, self._waited = 0, 0.0
         return (
@@ -106,9 +106,12 @@ class _Patience(logging.Handler):
         limit = f"longer than {self.seconds:g} s, the limit (limits.hub_seconds)"
         if self._status is not None:
             return (
-                f"refused for now: the Hub answers {self._status} and would keep us waiting {limit}"
+                f"refused temporarily: the Hub answers {self._status} and requires a wait of "
+                f"{limit}"
             )
-        return f"cannot be reached: no whole answer from the Hub, and waiting would take {limit}"
+        return (
+            f"cannot be reached: incomplete answers from the Hub, and retrying would take {limit}"
+        )
 
 
 _patience = _Patience()
@@ -147,7 +150,7 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
 
 
 def why_refused(exc: BaseException, revision: str | None) -> str | None:
-    """Return in words why the Hub did not give what was asked for; None where it did.
+    """Return in words why a request to the Hub failed; None if the Hub is not the cause.
 
     The words go behind the name of a data set or repository.
     """
@@ -190,13 +193,14 @@ def _no_access(text: str, names: set[str], status: int | None) -> str | None:
         status == 401 and "RepositoryNotFoundError" not in names
     ):
         return (
-            "needs a login: accept its terms on its page on the Hub, then run `hf auth login` or "
+            "requires a login: accept its terms on its page on the Hub, then run `hf auth login` "
+            "or "
             "set HF_TOKEN"
         )
     if gated or status == 403:
         return (
-            "needs access to be granted: you are logged in, but its owner has not let you in; ask "
-            "for access on its page on the Hub"
+            "requires access: you are logged in, but its owner has not granted access; request it "
+            "on its page on the Hub"
         )
     return None
 
@@ -206,8 +210,8 @@ def _not_there(text: str, names: set[str], status: int | None, revision: str | N
         return f"has no revision {revision!r}; see the branches and commits on its page"
     if "RepositoryNotFoundError" in names or "doesn't exist on the Hub" in text:
         return (
-            "does not exist on the Hub, or is private and your login does not see it; check the "
-            "spelling (owner/name), or the folder if it is a local one"
+            "does not exist on the Hub, or is private and not visible to your login; check the "
+            "spelling (owner/name), or the path if it is a local folder"
         )
     return None
 
@@ -215,7 +219,8 @@ def _not_there(text: str, names: set[str], status: int | None, revision: str | N
 def _not_now(names: set[str], status: int | None) -> str | None:
     if status is not None and (status == 429 or status >= 500):
         return (
-            f"refused for now: the Hub answers {status}{_patience.tried()}; later, run the same "
+            f"refused temporarily: the Hub answers {status}{_patience.tried()}; later, run the "
+            "same "
             "command again with --rerun failed, which keeps what is finished"
         )
     return None
@@ -228,8 +233,8 @@ def _damaged(text: str, names: set[str]) -> str | None:
         or "DataFilesNotFound" in names
     ):
         return (
-            "is damaged: a file is not what the Hub announced (cut short, or changed under the same "
-            "revision); try again, or pin another revision"
+            "is damaged: a file differs from what the Hub announced (truncated, or changed under "
+            "the same revision); try again, or pin another revision"
         )
     return None
 
@@ -252,7 +257,7 @@ def _unreachable(text: str, names: set[str]) -> str | None:
     if names & _NETWORK or "Couldn't reach" in text:
         offline = " (offline mode is on)" if os.environ.get("HF_HUB_OFFLINE") == "1" else ""
         return (
-            f"cannot be reached: no answer from the Hub{offline}, and it was not downloaded before; "
+            f"cannot be reached: no answer from the Hub{offline}, and it is not in the cache; "
             "check the network, or use a local folder or file"
         )
     return None

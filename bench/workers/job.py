@@ -1,4 +1,4 @@
-"""Jobs: work that any process can do, and that may be lost with it.
+"""Jobs: work for any process, which may crash during it.
 
 A job is a frozen dataclass that can be pickled: what to do, its limits, and how to go on when its
 process was lost. `perform` runs one wherever it is and wraps what it returns in an `Answer`.
@@ -31,7 +31,7 @@ class Died:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Generic[T]):
-    """What a job returned, or why it returned nothing, and what it cost."""
+    """The value of a job or the reason why there is none, and its cost."""
 
     value: T | None = None
     reason: str | None = None
@@ -50,7 +50,7 @@ class GiveUp:
 
     answer: Answer[Any]
     group: str | None = None
-    """Why no other job of its group needs to be tried, if so."""
+    """Reason to skip all other jobs of its group, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +75,11 @@ class Job(Generic[T]):
         raise NotImplementedError
 
     def doing(self, died: Died) -> str:
-        """Return what it was doing when its process was lost, as the end of a sentence."""
+        """Return the step at which its process was lost, as the end of a sentence."""
         return "while loading" if died.step == ("load",) else "while starting"
 
     def lost(self, died: Died) -> Self | GiveUp:
-        """Return the job to run instead: once more where the process was killed, else none."""
+        """Return the job to run instead: the same once more if the process was killed, else None."""
         if died.kind == "died" and not self.tries:  # perhaps from outside
             return replace(self, tries=1)
         return GiveUp(answer=self.give_up(f"{died.reason} {self.doing(died)}"))

@@ -42,7 +42,7 @@ class _Group:
     finished: int = 0
     seconds: float = 0.0
     given_up: str | None = None
-    """Why no other job of the group is tried."""
+    """Reason why the other jobs of the group are skipped."""
 
     @property
     def ready(self) -> bool:
@@ -168,7 +168,7 @@ class Workers:
         return None
 
     def _choose(self) -> str | None:
-        """Return a group without a worker, else the one that most needs help."""
+        """Return a group without a worker, else the one with the most work left."""
         for name, group in self._groups.items():
             if group.ready and not group.seats:
                 return name

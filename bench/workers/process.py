@@ -34,10 +34,10 @@ from tokbench.bench.workers.state import Step
 T = TypeVar("T")
 
 START_SECONDS = 300.0
-"""For a worker to start and import what its job needs."""
+"""Seconds for a worker to start and import the modules of its job."""
 
 POLL_SECONDS = 0.2
-"""Between two looks at a worker's reports and memory."""
+"""Seconds between two checks of a worker's reports and memory."""
 
 _BOOT = """
 import json, sys
@@ -179,7 +179,7 @@ class WorkerProcess:
 
 
 class _Reports:
-    """Where a worker is in its job, by the last report in the memory it shares."""
+    """The step that a worker last reported, in shared memory."""
 
     def __init__(self, word: mmap.mmap) -> None:
         self._shared = word
@@ -212,7 +212,7 @@ class _Reports:
 
 
 def timed_out(seconds: float, limit: str = "") -> str:
-    """Say that a process reported nothing for too long, and which option sets the limit.
+    """Return the message of a time-out, with the option that sets the limit.
 
     >>> timed_out(8, "limits.seconds")
     'timed out: no progress for 8 s (limits.seconds)'

@@ -148,7 +148,7 @@ def _answer(message: bytes) -> tuple[str, Any]:
             "working folder; install the package that provides it"
         )
     except Exception as exc:
-        return "died", f"its job cannot be read in a worker process: {named(exc)}"
+        return "died", f"its job cannot be unpickled in a worker process: {named(exc)}"
     fn, arguments = call
     try:
         with contained():

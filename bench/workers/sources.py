@@ -15,7 +15,7 @@ from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerSource:
-    """What is needed to load one tokenizer: small enough to send to another process."""
+    """The arguments to load one tokenizer: small enough to send to another process."""
 
     key: str
     plugin: TokenizerPlugin

@@ -23,7 +23,7 @@ class WorkerState:
     """Everything that lives longer than a job. A process has one, `THIS`."""
 
     listener: Listener | None = None
-    """Who is told where the job is; None where this process is no worker."""
+    """Receiver of progress reports; None outside a worker process."""
     outer: list[str | int] = field(default_factory=list)
     """What stands before every step just now."""
     imports_counted: bool = False
@@ -40,7 +40,7 @@ class WorkerState:
     tallies: tuple[Any, Any] | None = None
     """The counts that suites looked at last, behind what they were read from."""
     session: Any = None
-    """What is being timed."""
+    """State of the running timing."""
 
 
 THIS = WorkerState()

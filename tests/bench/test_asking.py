@@ -127,7 +127,7 @@ def test_a_suite_that_fails_by_itself_costs_its_own_rows(run: Run, how: str) -> 
     done, results = run({"tokenizers": {"well": {"type": "utf8_bytes"}}, "suites": suites})
     assert done.returncode == 3
     [finding] = failures(results, suite="toy_questions", tokenizer="well")
-    assert ("cannot go on" if how == "raise" else "it cannot be asked") in finding["message"]
+    assert ("cannot go on" if how == "raise" else "it could not be loaded") in finding["message"]
     rows = [r for r in results.measurements.to_pylist() if r["suite"] == "toy_questions"]
     # what a suite found before it raised is there; a lost process took it with it
     statuses = [(row["value"], row["status"]) for row in rows]
@@ -149,7 +149,8 @@ def test_too_many_lost_texts_end_the_suite_for_that_tokenizer(run: Run) -> None:
     assert done.returncode == 3
     [finding] = failures(results, tokenizer="die")
     assert finding["message"] == (
-        "2 texts ended its worker, the limit (limits.lost_documents); last: its worker process ended (exit code 7)"
+        "2 texts crashed its worker, the limit (limits.lost_documents); last: its worker process "
+        "ended (exit code 7)"
     )
     assert [value for value, _ in answers(results, "die")] == [None]
     assert [value for value, _ in answers(results, "well")] == [6, 6, 6]

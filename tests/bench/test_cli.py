@@ -149,7 +149,7 @@ def test_output_that_cannot_be_written_is_said_in_one_line(tokbench: Tokbench) -
     done = tokbench("run", "c.yaml", "--quiet", "--output", "prose.txt")
     assert done.exit_code == 3
     assert done.stderr.startswith(
-        "error: prose.txt/mine-1: cannot be made: Not a directory; choose"
+        "error: prose.txt/mine-1: cannot be created: Not a directory; choose"
     )
     assert done.stdout == ""
 

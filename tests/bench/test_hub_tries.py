@@ -32,7 +32,9 @@ def test_a_refusal_says_how_often_the_hub_was_asked_and_how_long_it_took() -> No
     said = hub_access.why_refused(_RefusedError(), None)
     # the first question, and one after each of two waits of 1 + 2 s
     assert said is not None
-    assert said.startswith("refused for now: the Hub answers 503 (asked 3 times, 3 s of waiting)")
+    assert said.startswith(
+        "refused temporarily: the Hub answers 503 (asked 3 times, 3 s of waiting)"
+    )
     assert "--rerun failed" in said
 
 

@@ -155,7 +155,7 @@ def test_two_runs_in_one_folder_are_told_apart(start, interrupted, config, tmp_p
     plan = make_plan(load_config(config))
     with open_folder(tmp_path / "runs", plan) as folder:
         assert folder == interrupted
-        with pytest.raises(ResultsError, match="small-1: another process is at work there; wait"):
+        with pytest.raises(ResultsError, match="small-1: is in use by another process; wait"):
             start()
         assert start(new=True).results.name == "small-2"
     assert start(rerun="missing").results.name == "small-2"
@@ -163,14 +163,14 @@ def test_two_runs_in_one_folder_are_told_apart(start, interrupted, config, tmp_p
 
 def test_a_folder_that_is_a_file_is_refused(start, tmp_path) -> None:
     (tmp_path / "runs").write_text("not a folder")
-    with pytest.raises(ResultsError, match="small-1: cannot be made: Not a directory; choose"):
+    with pytest.raises(ResultsError, match="small-1: cannot be created: Not a directory; choose"):
         start()
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write everywhere")
 def test_a_read_only_folder_is_refused(start, tmp_path) -> None:
     (tmp_path / "runs").mkdir(mode=0o500)
-    with pytest.raises(ResultsError, match="small-1: cannot be made: Permission denied"):
+    with pytest.raises(ResultsError, match="small-1: cannot be created: Permission denied"):
         start()
 
 

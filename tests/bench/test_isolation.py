@@ -197,7 +197,7 @@ def test_too_many_lost_documents_cost_the_cell(folder, tmp_path, tokbench) -> No
     tokbench(folder, "run", name, "--output", str(tmp_path))
     found = cell(load_results(tmp_path / "one-1"), "kill")
     assert found["status"] == "failed"
-    assert found["detail"].startswith("1 document ended its worker (c), the limit")
+    assert found["detail"].startswith("1 document crashed its worker (c), the limit")
 
 
 def test_a_cell_that_is_given_up_takes_none_with_it_that_was_sent_along(

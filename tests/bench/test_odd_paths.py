@@ -145,7 +145,7 @@ def test_a_name_that_is_no_text_costs_its_own_corpus(
     (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
     done = tokbench(tmp_path, "run", "c.yaml", "--jobs", "1")
     assert done.returncode == 3
-    assert "this name is not UTF-8" in done.stderr
+    assert "the file name is not UTF-8" in done.stderr
     cells = load_results(tmp_path / "runs" / "odd-1").run["cells"]
     assert {cell["corpus"]: cell["status"] for cell in cells} == {"good": "ok", "bad": "failed"}
     out = os.fsdecode(b"out\xfc")

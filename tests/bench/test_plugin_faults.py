@@ -77,9 +77,9 @@ KEPT = {
     "raises": "KeyError: 'nowhere' (faulty_suites, line",
     "homely": "FileNotFoundError: [Errno 2] No such file or directory: '~/secret/x'",
     "nan": "ValueError: metric second returned nan, not a finite number",
-    "silent": "ValueError: second has no plain value and no reason",
+    "silent": "ValueError: second has neither a plain value nor a reason",
     "unlisted": "ValueError: unknown reason 'mood'",
-    "other": "TypeError: it gave a int, neither Measurement nor Finding",
+    "other": "TypeError: it yielded a int, which is neither a Measurement nor a Finding",
 }
 """Faults before which a suite's values are kept."""
 FAULTS = (*KEPT, "unsendable", "unwritable")

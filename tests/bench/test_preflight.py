@@ -42,10 +42,10 @@ def test_validate_names_every_file_that_is_missing_or_something_else(folder: Pat
     done = invoke("validate", "c.yaml", "--offline")
     assert done.exit_code == 3
     for told in (
-        "c.yaml:3:52: corpora.news.path: there is no file 'nws.en.txt'; did you mean "
+        "c.yaml:3:52: corpora.news.path: file 'nws.en.txt' does not exist; did you mean "
         "'news.en.txt'?",
-        "corpora.part.languages.fr: there is no file 'part.fr.txt'",
-        "tokenizers.json.file: there is no file 'tokeniser.json'; did you mean 'tokenizer.json'?",
+        "corpora.part.languages.fr: file 'part.fr.txt' does not exist",
+        "tokenizers.json.file: file 'tokeniser.json' does not exist; did you mean 'tokenizer.json'?",
         "tokenizers.model.file: 'tokenizer.json' is JSON; use `type: huggingface`",
         "tokenizers.page.file: 'page.tiktoken' is an HTML page",
     ):
@@ -65,14 +65,14 @@ def test_validate_ends_with_2_for_a_mistake_and_with_0_where_all_is_there(folder
 def test_plan_shows_the_plan_and_names_what_is_missing(folder: Path) -> None:
     done = invoke("plan", "c.yaml")
     assert done.exit_code == 3
-    assert "there is no file 'nws.en.txt'" in done.output
+    assert "file 'nws.en.txt' does not exist" in done.output
 
 
 def test_a_run_that_could_measure_nothing_makes_no_folder(folder: Path) -> None:
     for lost in ("corpora.part={source: files, language: en, path: none.txt}",):
         done = invoke("run", "c.yaml", "--output", "runs", "--set", lost)
         assert done.exit_code == 3
-        assert "nothing can be measured: no corpus can be read" in done.output
+        assert "nothing to measure: no corpus can be read" in done.output
         assert not (folder / "runs").exists()
 
 

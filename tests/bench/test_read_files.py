@@ -243,7 +243,7 @@ def test_a_name_that_looks_like_a_glob_is_a_file_where_there_is_one(make, tmp_pa
 
 def test_a_missing_file_is_named_as_it_was_written(make) -> None:
     with pytest.raises(
-        CorpusError, match=r"corpus 'mine', language 'en': there is no file 'x\.txt'"
+        CorpusError, match=r"corpus 'mine', language 'en': file 'x\.txt' does not exist"
     ):
         make(source="files", path="x.txt")
     with pytest.raises(CorpusError, match=r"no file matches 'y/\*\.txt'"):

@@ -165,8 +165,8 @@ def test_an_unreachable_hub_is_called_so(make) -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("Dataset 'a/b' is a gated dataset on the Hub. You must be authenticated to access it.", "needs a login"),
-        ("Dataset 'a/b' is a gated dataset on the Hub. Visit the dataset page at x.", "needs access to be granted"),
+        ("Dataset 'a/b' is a gated dataset on the Hub. You must be authenticated to access it.", "requires a login"),
+        ("Dataset 'a/b' is a gated dataset on the Hub. Visit the dataset page at x.", "requires access"),
         ("Dataset 'a/b' doesn't exist on the Hub or cannot be accessed.", "does not exist on the Hub"),
         ("Revision 'r' doesn't exist for dataset 'a/b' on the Hub.", "has no revision 'r'"),
     ],

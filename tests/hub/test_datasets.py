@@ -74,9 +74,9 @@ def test_rows_of_one_language_are_told_by_a_column(hub, read, streaming) -> None
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("gated", "needs a login: accept its terms"),
-        ("unauthorized", "needs a login: accept its terms"),
-        ("forbidden", "needs access to be granted: you are logged in"),
+        ("gated", "requires a login: accept its terms"),
+        ("unauthorized", "requires a login: accept its terms"),
+        ("forbidden", "requires access: you are logged in"),
         ("private", "does not exist on the Hub, or is private"),
         ("missing", "does not exist on the Hub, or is private"),
     ],
@@ -105,7 +105,7 @@ def test_a_hub_that_refuses_for_now_is_waited_for_up_to_the_limit(
     headers = {"Retry-After": "3600"} if status == 429 else {}
     texts.faults.append(Fault(match="GET .*parquet", status=status, headers=headers))
     got = read(streaming=streaming)
-    assert f"refused for now: the Hub answers {status}" in got.reason
+    assert f"refused temporarily: the Hub answers {status}" in got.reason
     assert got.seconds < 60
 
 

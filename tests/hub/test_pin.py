@@ -129,8 +129,8 @@ def test_c5_refusals_are_told_apart_in_one_run(tokbench, hub, environment, tmp_p
     assert "Traceback" not in done.stderr
     cells = load_results(tmp_path / "runs" / "c5-1").run["cells"]
     reasons = {cell["corpus"]: str(cell["detail"]) for cell in cells}
-    assert "needs a login: accept its terms" in reasons["gated"]
-    assert "needs access to be granted" in reasons["forbidden"]
+    assert "requires a login: accept its terms" in reasons["gated"]
+    assert "requires access" in reasons["forbidden"]
     assert "does not exist on the Hub, or is private" in reasons["missing"]
     assert "does not exist on the Hub, or is private" in reasons["private"]
     assert reasons["theirs"] == "None"

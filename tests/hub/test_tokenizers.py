@@ -46,8 +46,8 @@ def test_a_pinned_revision_is_the_one_read(hub, load, options) -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("gated", "needs a login"),
-        ("forbidden", "needs access to be granted"),
+        ("gated", "requires a login"),
+        ("forbidden", "requires access"),
         ("missing", "does not exist on the Hub, or is private"),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_hub_that_refuses_for_now_is_said(hub, load, options) -> None:
     hub.add("models/owner/words", FILES)
     hub.faults.append(Fault(match="resolve", status=503))
     got = load("one", **options)
-    assert "refused for now" in got.reason or "cannot be reached" in got.reason
+    assert "refused temporarily" in got.reason or "cannot be reached" in got.reason
     assert got.seconds < 120
 
 

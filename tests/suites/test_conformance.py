@@ -154,7 +154,7 @@ def test_a_vocabulary_of_another_size_is_an_error_and_nothing_is_compared(
 def test_an_engine_that_is_not_there_is_an_error_that_names_it(results: Results) -> None:
     found = of_engine(results, "missing")
     assert found.verdict == "not compared"
-    assert found.message.startswith("no tokenizer 'missing' was loaded in this run")
+    assert found.message.startswith("tokenizer 'missing' was not loaded in this run")
 
 
 def test_a_text_that_ends_the_process_makes_an_engine_wrong_and_costs_nobody_else(

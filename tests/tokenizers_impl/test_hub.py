@@ -53,8 +53,8 @@ def message(endpoint: str, home: Path, offline: str = "0") -> str:
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
-        ("forbidden", "needs access to be granted"),
-        ("gated", "needs a login"),
+        ("forbidden", "requires access"),
+        ("gated", "requires a login"),
         ("missing", "does not exist on the Hub, or is private"),
     ],
 )
