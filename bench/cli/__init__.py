@@ -70,7 +70,10 @@ GROUPS = {
         ),
     },
     "Train": {
-        "train": ListedCommand("train:train", "Train the tokenizers of CONFIG that have `train:`.")
+        "lineage": ListedCommand(
+            "lineage:lineage", "Show how TOKEN of a BPE vocabulary is made, merge by merge."
+        ),
+        "train": ListedCommand("train:train", "Train the tokenizers of CONFIG that have `train:`."),
     },
     "Manage": {
         "list": ListedCommand(

@@ -1,0 +1,1 @@
+"""Code files of subword-nmt and fastBPE."""
