@@ -159,7 +159,7 @@ def _spread(view: View, corpus: str) -> Figure:
             line.tokenizer, corpus, columns=("language", "tokens", "bytes")
         )
         tokens, size = (table[c].to_numpy().astype(float) for c in ("tokens", "bytes"))
-        _, place = np.unique(table["language"].to_numpy(zero_copy_only=False), return_inverse=True)
+        place = table["language"].combine_chunks().dictionary_encode().indices.to_numpy()
         total = [np.bincount(place, weights=v) for v in (size, tokens)]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (size / tokens) / (total[0] / total[1])[place]
