@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.count.resampling import Units, drawn_units
+from tokbench.bench.count.stats import SHORT, weighted_totals
 from tokbench.bench.count.stats import HIGH, LOW
 from tokbench.reports.view import View
 
@@ -78,6 +79,7 @@ def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
     measured = np.full((len(names), len(languages)), np.nan)
     drawn = np.full((n_draws, len(names), len(languages)), np.nan)
     units: Units | None = None
+    weights: npt.NDArray[np.float32]
     for at, language in enumerate(languages):
         n = view.corpora[corpus][language]["documents"]
         whole = [
@@ -87,10 +89,11 @@ def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
             continue  # documents failed: a total over the rest would look cheaper
         if units is None or not aligned:
             units = _units(view, corpus if aligned else f"{corpus}/{language}", n, n_draws)
+            weights = units.weights.astype(SHORT)  # once for all languages of parallel text
         tokens = np.stack([counts[names[t]][language][0] for t in whole])
         content = np.full(n, 1000) if aligned else counts[names[whole[0]]][language][1]
         measured[whole, at] = tokens.sum(axis=1) * 1000 / content.sum()
-        weighted = units.totals(np.vstack([tokens, content])) @ units.weights.T
+        weighted = weighted_totals(units.totals(np.vstack([tokens, content])), weights)
         drawn[:, whole, at] = (weighted[:-1] * 1000 / weighted[-1]).T
     return Rates(
         corpus=corpus,
