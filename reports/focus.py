@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.count.resampling import Units, drawn_units
-from tokbench.bench.count.stats import SHORT, weighted_totals
-from tokbench.bench.count.stats import HIGH, LOW
+from tokbench.bench.count.stats import HIGH, LOW, SHORT, weighted_totals
 from tokbench.reports.view import View
 
 FloatArray = npt.NDArray[np.float64]
