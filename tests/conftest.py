@@ -155,6 +155,8 @@ class Listener:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
+        self.expected: dict[str, float] = {}
+        self.parts: list[tuple[str, float]] = []
         self.cells: list[tuple[Cell, bool]] = []
 
     @property
@@ -168,6 +170,12 @@ class Listener:
 
     def step(self, text: str) -> None:
         self.steps.append(text)
+
+    def expect(self, seconds: Mapping[str, float], cells: Mapping[str, int]) -> None:
+        self.expected = dict(seconds)
+
+    def part(self, name: str, share: float) -> None:
+        self.parts.append((name, share))
 
     def cell(self, cell: FinishedCell, number: int, total: int, *, reused: bool) -> None:
         self.cells.append((cell, reused))

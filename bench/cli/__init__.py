@@ -85,6 +85,9 @@ GROUPS = {
             "machine:doctor", "Check versions, extras, plug-ins, caches and the Hub."
         ),
         "anchors": ListedCommand("report:anchors", "Derive published figures from a data folder."),
+        "clean": ListedCommand(
+            "machine:clean", "List or remove caches, half-built slices and old cells."
+        ),
         "completion": ListedCommand("machine:completion", "Print the shell's completion script."),
     },
 }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tokbench.bench.cli.shared import AS_JSON, OFFLINE
+
+if TYPE_CHECKING:
+    from tokbench.bench.commands.upkeep.clean import Kind
 
 
 @click.command(name="list")
@@ -65,3 +70,37 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # the choices are click's own
     result(kind(root.command, {}, "tokbench", "_TOKBENCH_COMPLETE").source())
+
+
+@click.command()
+@click.argument("runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"))
+@click.option(
+    "--only",
+    "kinds",
+    type=click.Choice(["caches", "half-built", "cells"]),
+    multiple=True,
+    help="Only these; may be given again.",
+)
+@click.option("--yes", is_flag=True, help="Remove what is listed.")
+@AS_JSON
+def clean(runs: Path, kinds: tuple[Kind, ...], yes: bool, as_json: bool) -> None:
+    """List or remove caches, half-built slices and old cells.
+
+    Without --yes nothing is removed. Caches are made again when they are needed; `cells/` of run
+    folders below RUNS only serve --rerun. Results, reports and baselines are never touched.
+    """
+    from tokbench.bench.commands.upkeep import clean as cleaning
+    from tokbench.bench.console import remark, result, result_json
+
+    found = cleaning.removable(runs, kinds or cleaning.KINDS)
+    problems = cleaning.remove(found) if yes else []
+    if as_json:
+        rows = [
+            {"path": str(o.path), "kind": o.kind, "what": o.what, "bytes": o.bytes} for o in found
+        ]
+        result_json({"removed": yes, "entries": rows, "problems": problems})
+    else:
+        result(cleaning.render(found, removed=yes))
+    for problem in problems:
+        remark(f"error: {problem}")
+    sys.exit(3 if problems else 0)

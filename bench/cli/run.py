@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 import click
 
-from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
+from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, ROOT, SET, load
 
 
 @click.command()
@@ -36,6 +36,15 @@ from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, SET, load
 )
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line for each cell.")
+@click.option("--keep-cells", is_flag=True, help="Keep the run's private files when it is done.")
+@ROOT
+@click.option(
+    "--log-json",
+    "log",
+    type=click.File("w", encoding="utf-8"),
+    help="Write every event of the run to a file, as JSON lines.",
+)
 def run(
     config: str,
     overrides: tuple[str, ...],
@@ -45,6 +54,10 @@ def run(
     jobs: int | None,
     offline: bool,
     quiet: bool,
+    verbose: bool,
+    keep_cells: bool,
+    root: Path | None,
+    log: TextIO | None,
 ) -> None:
     """Run the benchmark of CONFIG and write its reports.
 
@@ -69,10 +82,10 @@ def run(
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
 
-        loaded = load(config, overrides)
+        loaded = load(config, overrides, root)
     with (
         interruptible(),
-        ConsoleProgress(quiet=quiet) as progress,
+        ConsoleProgress(quiet=quiet, verbose=verbose, log=log) as progress,
         executor(jobs, progress) as workers,
     ):
         outcome = runner.run(
@@ -83,6 +96,7 @@ def run(
             new=new,
             rerun=rerun,
             executor=workers,
+            keep_cells=keep_cells,
         )
     result_painted(screen(outcome.results, Asked(), width()))
     for problem in outcome.problems:

@@ -132,8 +132,11 @@ TIMINGS = pa.schema(
 )
 
 
-def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
-    """Write a Parquet file whole, one row group for each table; return the digest of its values."""
+def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table], *, small: bool = False) -> str:
+    """Write a Parquet file whole, one row group for each table; return the digest of its values.
+
+    `small` takes more time for a smaller file.
+    """
     tables = iter([tables] if isinstance(tables, pa.Table) else tables)
     first = next(tables)
     digest = TableDigest(first.schema)
@@ -141,7 +144,8 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table]) -> str:
         f.name for f in first.schema if pa.types.is_string(f.type) and f.name != "document_id"
     ]
     options = {
-        "compression": "snappy",
+        "compression": "zstd" if small else "snappy",
+        "compression_level": 12 if small else None,
         "use_dictionary": repeating,
         "write_statistics": repeating,
         "column_encoding": {

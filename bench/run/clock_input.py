@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.errors import what_failed
@@ -48,12 +49,24 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
         return Timed(measurements=(), samples=())
     contest = contest_of(context, prepared, keys)
     with context.watch.section("timing"):
-        parts = [_time(name, suite, contest) for name, suite in suites.items()]
+        parts = [
+            _time(name, suite, _shared(context, contest, number, len(suites)))
+            for number, (name, suite) in enumerate(suites.items())
+        ]
     return Timed(
         measurements=[row for part in parts for row in part.measurements],
         samples=[sample for part in parts for sample in part.samples],
         findings=[finding for part in parts for finding in part.findings],
     )
+
+
+def _shared(context: RunContext, contest: Contest, number: int, total: int) -> Contest:
+    """Return the contest for one of several suites, which reports its share of all timing."""
+
+    def share(done: float) -> None:
+        context.progress.part("timing", (number + done) / total)
+
+    return replace(contest, share=share)
 
 
 def _time(name: str, suite: ClockSuite, contest: Contest) -> Timed:

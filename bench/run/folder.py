@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ import filelock
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import write_json
 from tokbench.bench.paths import is_text
+from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.cell_files import failed_rows_of
 from tokbench.bench.run.plan import Plan
 
@@ -136,3 +138,12 @@ def _forget(folder: Path, rerun: Rerun | None) -> None:
     for path in folder.glob("cells/*/*/*.cell") if rerun in ("failed", "all") else ():
         if rerun == "all" or failed_rows_of(path):
             path.unlink()
+
+
+def remove_cells(folder: Path, results: Results) -> None:
+    """Remove the counts of a finished run's cells where every one is complete.
+
+    Of another, `--rerun` goes on from them.
+    """
+    if all(cell["status"] == "ok" for cell in results.run["cells"]):
+        shutil.rmtree(folder / "cells", ignore_errors=True)

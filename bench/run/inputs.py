@@ -157,7 +157,7 @@ def _finish_reading(
             yield language, answer.value
         else:
             reason = answer.reason or "cannot be read"
-            context.progress.step(f"corpus {name}, {language}: {reason}")
+            context.progress.warning(f"corpus {name}, {language}: {reason}")
             found.failures[Place(name, language)] = reason
 
 
@@ -170,11 +170,11 @@ def _align(
     try:
         slices |= with_alignment(check_parallel(list(slices.values())))
     except Refusal as exc:
-        context.progress.step(f"no premium on {name}: {exc}")
+        context.progress.warning(f"no premium on {name}: {exc}")
         found.refusals[name] = str(exc)
     for language, one in slices.items():
         if (doubt := why_doubtful(one.meta)) is not None:
-            context.progress.step(f"corpus {name}, {language}: {doubt}")
+            context.progress.warning(f"corpus {name}, {language}: {doubt}")
 
 
 @dataclass(frozen=True)

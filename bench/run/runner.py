@@ -29,9 +29,9 @@ from tokbench.bench.results.report import write_reports
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.run.cell_task import CellTask, forget_tokenizers
 from tokbench.bench.run.clock_input import time_tokenizers
-from tokbench.bench.run.folder import Rerun, open_folder
+from tokbench.bench.run.folder import Rerun, open_folder, remove_cells
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
-from tokbench.bench.run.plan import Plan, make_plan
+from tokbench.bench.run.plan import Plan, cells_by_tokenizer, make_plan, seconds_by_part
 from tokbench.bench.run.preflight import refuse_hopeless
 from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.run.scheduler import Counting
@@ -65,10 +65,12 @@ def run(
     new: bool = False,
     rerun: Rerun | None = None,
     executor: Executor | None = None,
+    keep_cells: bool = True,
 ) -> RunOutcome:
     """Run a config and write the run folder below `output`.
 
-    `executor` counts the cells; None counts them in this process.
+    `executor` counts the cells; None counts them in this process. Without `keep_cells` the private
+    files of cells, which only serve to resume, are removed once all cells are complete.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     context = RunContext(
@@ -81,19 +83,26 @@ def run(
     refuse_hopeless(config)
     with open_folder(output, plan, new=new, rerun=rerun) as folder:
         progress.step(f"run {folder.name}: {len(plan.cells)} cells")
-        return _run(context, plan, folder)
+        progress.expect(seconds_by_part(config, plan), cells_by_tokenizer(plan))
+        outcome = _run(context, plan, folder)
+        if not keep_cells:
+            remove_cells(folder, outcome.results)
+        return outcome
 
 
 def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     """Corpora and tokenizers, then counts, then suites, then the clock, then files."""
     started = datetime.now(UTC)
     prepared = prepare(context)
+    context.progress.part("corpora", 1)
     asking, keeper = _asking(context), _keeper(context, prepared)
     tallies = _count(context, plan, folder, prepared, asking, keeper)
     found = _measure(context, tallies, asking)
     segments = keeper.tables(tallies, prepared.sources)
     forget_tokenizers()
+    context.progress.part("suites", 1)
     timed = time_tokenizers(context, prepared, tallies.tokenizers)
+    context.progress.part("timing", 1)
     record = RunRecord(
         config=context.config,
         plan=plan,
@@ -106,6 +115,7 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     )
     context.progress.step("writing results")
     write_run(folder, record)
+    context.progress.part("reports", 0.5)
     problems = _problems(tallies, prepared, found, timed)
     return _report(context, folder, started, problems, _usage(found, asking))
 
@@ -139,6 +149,7 @@ def _report(
     write_json(folder / "environment.json", environment)  # reports name the machine
     with context.watch.section("reports"):
         wanted = context.config.run.reports
+        context.progress.step("writing reports")
         results = load_results(folder)
         problems += write_reports(wanted, results, context.watch)
     usage["peak_bytes"]["run"] = peak_bytes()

@@ -89,7 +89,9 @@ class Counting:
 
     def _finish(self, cell: Cell, *, reused: bool) -> None:
         self.cells[cell.key] = cell
-        self.progress.cell(cell, len(self.cells), len(self.plan.cells), reused=reused)
+        number, total = len(self.cells), len(self.plan.cells)
+        self.progress.cell(cell, number, total, reused=reused)
+        self.progress.part("counting", number / total)
 
     def facts_in_order(self) -> Mapping[str, TokenizerFacts]:
         """Return the facts of the tokenizers that could be loaded, in the order of the plan."""

@@ -258,10 +258,13 @@ class SuiteRunner:
     def wait(self) -> Answers:
         """Return the results of all suites, in the order of the config."""
         answers = Answers(findings=self._findings)
+        taken = 0
         for name, units in self._units.items():
             self.progress.step(f"suite {name}")
             for unit in units:
                 if (name, unit) in self._futures:
+                    self.progress.part("suites", taken / len(self._futures))
+                    taken += 1
                     self._take(name, unit[0], self._futures[name, unit].result(), answers)
         return answers
 

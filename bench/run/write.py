@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tokbench.bench.config.schema import Config
+from tokbench.bench.config.yaml_text import as_yaml
 from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell
@@ -71,9 +72,10 @@ def write_run(folder: Path, record: RunRecord) -> None:
         timings = pa.Table.from_pylist([vars(s) for s in timed.samples], schema=TIMINGS)
         write_parquet(folder / "timings.parquet", timings)
     for name, table in record.segments.items():
-        write_parquet(folder / name, table)
+        write_parquet(folder / name, table, small=True)
     run = run_json(record, digest_of(digests))
     files = {name: file_digest(folder / name) for name in sorted({*digests, *record.segments})}
+    write_whole(folder / "config.yaml", as_yaml(run["config"], "Written by tokbench run."))
     write_whole(folder / "run.json", sealed_text({**run, "files": files}))
 
 

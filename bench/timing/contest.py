@@ -96,6 +96,8 @@ class Contest:
     texts: Texts
     seed: int
     progress: Callable[[str], None]
+    share: Callable[[float], None] = lambda share: None
+    """Hears how much of a suite's timing is done, from 0 to 1."""
     training: Mapping[str, Training] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     """How long a worker may be silent: over one sample, a load, or a training."""
@@ -173,6 +175,7 @@ class _Turns:
                 self._guarded(workers, lane, range(len(self._cases)), worker.start)
             total = self._schedule.warm_ups + self._schedule.rounds
             for number in range(total):
+                self._contest.share((process + number / total) / self._schedule.processes)
                 self._contest.progress(
                     f"timing, process {process + 1} of {self._schedule.processes}, "
                     f"round {number + 1} of {total}"

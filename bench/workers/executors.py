@@ -57,7 +57,7 @@ def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
         return
     from tokbench.bench.workers.pool import Workers
 
-    with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=progress.step) as workers:
+    with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=progress.warning) as workers:
         yield workers
 
 

@@ -100,13 +100,15 @@ def run(
     *,
     new: bool = False,
     rerun: Literal["missing", "failed", "all"] | None = None,
+    keep_cells: bool = False,
 ) -> Results:
     """Measure what a config asks for, write a run folder below `output`, and return its results.
 
     `jobs` is the number of worker processes: by default one per CPU, at most four; 0 counts in
     this process, without protection from a library that crashes it. `executor` is anything with
     the `submit` of `concurrent.futures` and takes their place. `progress` hears what is being
-    done; see `tokbench.bench.progress.Progress`. `new` and `rerun` are those of the command.
+    done; see `tokbench.bench.progress.Progress`. `new`, `rerun` and `keep_cells` are those of the
+    command.
 
     Whatever a run survives, such as a tokenizer that cannot be loaded, is in
     `Results.problems`. Raises `TokbenchError` for a config that is wrong and for a folder that
@@ -126,6 +128,7 @@ def run(
             new=new,
             rerun=rerun,
             executor=workers,
+            keep_cells=keep_cells,
         )
     return outcome.results
 

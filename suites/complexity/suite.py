@@ -129,10 +129,12 @@ class Complexity(ClockSuite):
         """Probe the tokenizers one after the other; the texts of the corpora are not used."""
         measurements: list[Measurement] = []
         findings: list[Finding] = []
-        for key, source in contest.tokenizers.items():
+        for number, (key, source) in enumerate(contest.tokenizers.items()):
             try:
                 with Workers(1, on_loss=contest.progress) as workers:
-                    for family in self.families:
+                    for place, family in enumerate(self.families):
+                        behind = number + place / len(self.families)
+                        contest.share(behind / len(contest.tokenizers))
                         contest.progress(f"probing {key} with {family}")
                         measurements += self._series(source, family, workers).measurements(key)
             except TokbenchError as exc:

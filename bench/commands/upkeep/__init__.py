@@ -1,0 +1,1 @@
+"""Keeping house: what takes space and can go."""
