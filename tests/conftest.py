@@ -236,7 +236,14 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
         with toys_installed(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("TOKBENCH_CACHE", str(cache))
             loaded = tokbench.load_config({"name": "test", **config}, folder=folder)
-            results = tokbench.run(loaded, folder / "runs", jobs=jobs, progress=listener, new=new)
+            results = tokbench.run(
+                loaded,
+                folder / "runs",
+                jobs=jobs,
+                progress=listener,
+                new=new,
+                keep_cells=True,
+            )
         return RunOutcome(results=results, problems=results.problems)
 
     return measure_config

@@ -32,6 +32,7 @@ class ListedCommand(NamedTuple):
 
 GROUPS = {
     "Measure": {
+        "init": ListedCommand("health:init", "Write a commented config for the files in FOLDER."),
         "run": ListedCommand("run:run", "Run the benchmark of CONFIG and write its reports."),
         "plan": ListedCommand("run:plan", "Show what a run of CONFIG would measure."),
         "validate": ListedCommand("run:validate", "Check CONFIG and the files that it names."),

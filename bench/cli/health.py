@@ -120,3 +120,58 @@ def size(
     for problem in outcome.problems:
         remark(problem)
     sys.exit(outcome.exit_code)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.option("--name", help="Name of the run.  [default: the folder's]")
+@click.option(
+    "-t", "--tokenizer", "tokenizers", multiple=True, help="Measure this one too; may be repeated."
+)
+@click.option(
+    "--language",
+    "named",
+    multiple=True,
+    metavar="CODE=FILE",
+    help="Text to use, not what is found.",
+)
+@click.option("--parallel", is_flag=True, help="The languages of a corpus are translations.")
+@click.option("--pivot", help="Language that premiums are relative to.")
+@click.option("--output", type=click.Path(path_type=Path), help="File.  [default: tokbench.yaml]")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@OFFLINE
+def init(
+    folder: Path,
+    name: str | None,
+    tokenizers: tuple[str, ...],
+    named: tuple[str, ...],
+    parallel: bool,
+    pivot: str | None,
+    output: Path | None,
+    force: bool,
+    offline: bool,
+) -> None:
+    """Write a commented config for the files in FOLDER.
+
+    Text files (txt, jsonl, csv, parquet, programs), tokenizer files and language codes in names
+    (news.en.txt, sw/a.jsonl) are found; nothing is asked. - as --output prints the config.
+    """
+    from tokbench.bench.commands.fresh import init as drafting
+    from tokbench.bench.console import message, result
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    made = drafting.draft(
+        folder, name=name, tokenizers=tokenizers, named=named, parallel=parallel, pivot=pivot
+    )
+    for note in made.notes:
+        message(note)
+    if output == Path("-"):
+        result(made.text)
+        return
+    path = output or folder / drafting.NAME
+    drafting.write(made.text, path, force=force)
+    result(
+        f"{path}: {len(made.config.run.corpora)} corpora, {len(made.config.tokenizers)} tokenizers"
+    )
+    message(f"next: tokbench validate {path}, then tokbench run {path}")

@@ -75,7 +75,7 @@ def run(folder: Path) -> Run:
 
 
 def test_a_run_prints_its_summary_to_stdout_and_the_rest_to_stderr(tokbench: Tokbench) -> None:
-    done = tokbench("run", "c.yaml")
+    done = tokbench("run", "c.yaml", "-v")
     assert done.exit_code == 0
     assert "chars" in done.stdout
     assert "report: runs/mine-1/report.md" in done.stdout
