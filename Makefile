@@ -2,7 +2,7 @@
 # .venv is used where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test proof docs site readme claims
+.PHONY: check format lint types imports test proof docs site readme example claims
 
 check: lint types imports test
 
@@ -43,3 +43,7 @@ claims:
 # The output of `tokbench run quick` in README.md; takes a run.
 readme:
 	$(PYTHON) docs/refresh.py --readme
+
+# docs/examples/page.html, the page of a run of docs/examples/page.yaml; takes a run.
+example:
+	$(PYTHON) docs/refresh.py --example

@@ -1,8 +1,9 @@
 """Write the parts of the documentation that come from the code: `make docs`, `make readme`.
 
 Generated: the metrics in `docs/metrics.md`, the commands in `docs/cli.md`, the keys in
-`docs/config.md`, the schema of configs, and (from a run) the output of `quick` in `README.md` and,
-from a data folder, `docs/claims.md` (`make claims DATA=folder`). Tests compare the files with what
+`docs/config.md`, the schema of configs, and (from a run) the output of `quick` in `README.md`, the
+page `docs/examples/page.html` (`make example`) and, from a data folder, `docs/claims.md` (`make
+claims DATA=folder`). Tests compare the files with what
 this gives. Everything else in the pages is written by hand.
 """
 
@@ -28,6 +29,7 @@ from tokbench.bench.commands.listing import config_schema
 from tokbench.bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent
+EXAMPLE = REPOSITORY / "docs" / "examples" / "page.html"
 SCHEMA = REPOSITORY / "configs" / "schema" / "tokbench.schema.json"
 
 
@@ -141,14 +143,25 @@ def readme(summary: str) -> str:
 def quick() -> str:
     """Run `quick` in an empty folder and return what it prints."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from tokbench.bench.cli import CommandLine, main; main()"]
-        done = subprocess.run(
-            [*command, "run", "quick", "--quiet"],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        return _run("quick", folder)
+
+
+def example() -> str:
+    """Measure the example anew and return its page."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(str(EXAMPLE.with_suffix(".yaml")), folder)
+        return (Path(folder) / "runs" / "example-1" / "report.html").read_text(encoding="utf-8")
+
+
+def _run(config: str, folder: str) -> str:
+    command = [sys.executable, "-c", "from tokbench.bench.cli import CommandLine, main; main()"]
+    done = subprocess.run(
+        [*command, "run", config, "--quiet"],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     if done.returncode:
         raise SystemExit(done.stderr)
     return done.stdout
@@ -161,12 +174,16 @@ def claims(data: Path) -> str:
     return page(REPOSITORY / "docs" / "claims.yaml", data.resolve())
 
 
-def _stale(with_readme: bool, data: Path | None) -> Iterator[tuple[Path, str]]:
+def _stale(
+    data: Path | None, *, with_readme: bool, with_example: bool
+) -> Iterator[tuple[Path, str]]:
     wanted: dict[Path, Any] = dict(pages())
     if data is not None:
         wanted[REPOSITORY / "docs" / "claims.md"] = claims(data)
     if with_readme:
         wanted[REPOSITORY / "README.md"] = readme(quick())
+    if with_example:
+        wanted[EXAMPLE] = example()
     for path, text in wanted.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             yield path, text
@@ -174,6 +191,7 @@ def _stale(with_readme: bool, data: Path | None) -> Iterator[tuple[Path, str]]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[sys.argv.index("--claims") + 1]) if "--claims" in sys.argv else None
-    for path, text in _stale("--readme" in sys.argv, folder):
+    readme_too, example_too = "--readme" in sys.argv, "--example" in sys.argv
+    for path, text in _stale(folder, with_readme=readme_too, with_example=example_too):
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(REPOSITORY)}: written\n")

@@ -173,7 +173,7 @@ def scatter(
     return svg.drawing(
         [
             *_frame(across, down, x_name, y_name, height),
-            *(_point(p, across.at(p.x), down.at(p.y)) for p in points),
+            *_points([(p, across.at(p.x), down.at(p.y)) for p in points]),
         ],
         width=width,
         height=height,
@@ -216,15 +216,43 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _point(p: ChartPoint, x: float, y: float) -> Markup:
-    return svg.group(
-        [
-            svg.element("circle", cx=x, cy=y, r=4.5),
-            svg.text(x + 8, y + 4, p.name if p.ranked else f"{p.name} †", class_="label"),
-        ],
-        class_="mark front" if p.front else "mark" if p.ranked else "mark unranked",
-        data_t=p.t,
-    )
+class _Box(NamedTuple):
+    """Where a label or a mark is, in px."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+def _points(placed: Sequence[tuple[ChartPoint, float, float]]) -> Iterator[Markup]:
+    """Draw points; a label goes where it covers no other: right of its mark, left, above, below."""
+    taken = [_Box(x - 5, y - 5, x + 5, y + 5) for _, x, y in placed]
+    for p, x, y in placed:
+        name = p.name if p.ranked else f"{p.name} †"
+        wide = 6.2 * len(name)
+        places = [(x + 8, y + 4), (x - 8 - wide, y + 4)]
+        places += [(x + 8, y + 4 + d) for d in (-12, 12, -24, 24, -36, 36)]
+        boxes = [_Box(left, base - 9, left + wide, base + 3) for left, base in places]
+        free = (i for i, box in enumerate(boxes) if box.left > 0 and not any(map(box.meets, taken)))
+        chosen = next(free, 0)
+        taken.append(boxes[chosen])
+        yield svg.group(
+            [
+                svg.element("circle", cx=x, cy=y, r=4.5),
+                svg.text(*places[chosen], name, class_="label"),
+            ],
+            class_="mark front" if p.front else "mark" if p.ranked else "mark unranked",
+            data_t=p.t,
+        )
 
 
 def stacked(

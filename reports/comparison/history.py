@@ -23,14 +23,14 @@ class HistoryMarkdown(HistoryPlugin):
 
     def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
         """Return `history.md`."""
-        found = list(zip(_names(runs), map(snapshot_of, runs), strict=True))
+        found = list(zip(names_of(runs), map(snapshot_of, runs), strict=True))
         blocks = ["# History", *_made_with(found, runs)]
-        for metric in metrics or _present(found):
+        for metric in metrics or metrics_of(found):
             blocks += _metric(found, metric)
         return {"history.md": "\n\n".join(blocks) + "\n"}
 
 
-def _names(runs: Sequence[Results]) -> list[str]:
+def names_of(runs: Sequence[Results]) -> list[str]:
     """Return a name for each run, its folder's too where two are called the same."""
     names = [run.name for run in runs]
     if len(set(names)) == len(names):
@@ -38,7 +38,8 @@ def _names(runs: Sequence[Results]) -> list[str]:
     return [Path(run.folder).as_posix() for run in runs]
 
 
-def _present(runs: Runs) -> list[str]:
+def metrics_of(runs: Runs) -> list[str]:
+    """Return the metrics that a history shows where none are asked for."""
     known = {key.name for _, snapshot in runs for key in snapshot.values}
     return [name for name in DEFAULT_METRICS if name in known]
 
@@ -69,13 +70,14 @@ def _metric(runs: Runs, metric: str) -> Iterator[str]:
     for key in keys:
         row = [escape(part or "all") for part in key[:3]]
         row += [escape(key.label or "–")] if labelled else []
-        rows.append(row + list(_cells(runs, key)))
+        rows.append(row + [escape(cell) for cell in cells(runs, key)])
     yield table([*header, *(escape(name) for name, _ in runs)], rows, left=len(header))
     if any("≠" in cell for row in rows for cell in row):
         yield "≠: measured on other text than in the run before, so not to be compared with it."
 
 
-def _cells(runs: Runs, key: Key) -> Iterator[str]:
+def cells(runs: Runs, key: Key) -> Iterator[str]:
+    """Yield the value of one key in each run, marked where its text is another one."""
     before: str | None = None
     for _, snapshot in runs:
         facts = snapshot.slices.get(Place(key.corpus or "", key.language or ""))
@@ -88,5 +90,5 @@ def _cells(runs: Runs, key: Key) -> Iterator[str]:
 def _cell(value: Value | None, incomplete: str | None) -> str:
     if value is None:
         return "–"
-    shown = escape(figure(value.value))
+    shown = figure(value.value)
     return f"{shown} (partial)" if incomplete else shown

@@ -6,19 +6,15 @@ breaks out of its place could still not run. Jinja2 escapes all that comes from 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from io import StringIO
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from tokbench.bench.markup import count, number, percent, plural
 from tokbench.reports.page.data import draws_of, payload, script_json
+from tokbench.reports.page.document import inline_file, source_hash, template
 from tokbench.reports.page.figures import figures
 from tokbench.reports.page.texts import texts_of
 from tokbench.reports.view import (
@@ -44,15 +40,18 @@ SECTIONS = (
 
 def page(view: View) -> str:
     """Return the page of a run."""
-    style, script = _file("page.css"), _file("page.js") + _file("explorer.js") + "start();\n"
+    style, script = (
+        inline_file("page.css"),
+        inline_file("page.js") + inline_file("explorer.js") + "start();\n",
+    )
     texts = texts_of(view)
-    text: str = _template().render(
+    text: str = template("page.html.j2").render(
         name=view.run["name"],
         description=view.run["config"].get("description"),
         style=Markup(style),
         script=Markup(script),
-        style_hash=Markup(_source_hash(style)),
-        script_hash=Markup(_source_hash(script)),
+        style_hash=Markup(source_hash(style)),
+        script_hash=Markup(source_hash(script)),
         sections=SECTIONS,
         problems=list(_problems(view)),
         sentences=verdicts(view),
@@ -71,27 +70,6 @@ def page(view: View) -> str:
         draws=Markup(script_json(draws_of(view))),
     )
     return text
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("tokbench.reports.page") / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.from_string(_file("page.html.j2"))
-
-
-def _source_hash(text: str) -> str:
-    """Return the source expression of an inline style or script.
-
-    >>> _source_hash("")
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    """
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _part(view: View, corpus: str) -> dict[str, Any]:
