@@ -86,7 +86,7 @@ def message(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Print one problem to stderr, on one line whichever characters it contains."""
+    """Print one problem to stderr, always on one line."""
     message(one_line(text))
 
 
@@ -214,7 +214,7 @@ class ConsoleProgress:
             self._log.flush()
 
     def step(self, text: str) -> None:
-        """Say what begins."""
+        """Report the step that begins."""
         self._doing = one_line(text)
         self._event("step", text=self._doing)
         if self._bar is not None:

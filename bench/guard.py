@@ -24,7 +24,7 @@ _getsignal: Callable[[int], Any] = import_module("_signal").getsignal
 
 @contextmanager
 def contained() -> Iterator[None]:
-    """Run a block of foreign code; put this process back as it was, whatever the block raises."""
+    """Run a block of foreign code; restore this process afterwards, even if the block raises."""
     folder, moved = _working_folder(), _Moved()
     try:
         with _stdout_as_stderr():

@@ -209,7 +209,7 @@ def _key(key: Any) -> str:
 def visible(text: str) -> str:
     r"""Write every character so that it can be seen: spaces, control and format characters.
 
-    Other text stays; a backslash is doubled, so that what is spelled out is told from text.
+    Other text stays; a backslash is doubled, to distinguish escapes from text.
 
     >>> print(visible(" the"), visible("a\u200bb"), visible("\x00"), visible("\\n"))
     ␣the a\u{200B}b \u{0} \\n

@@ -195,7 +195,7 @@ AnyTrace = Callable[[MergeEvent | PruneEvent], None]
 
 
 class PruningTrainer(TrainerPlugin):
-    """A trainer that drops pieces round by round, and tells each round as it happens."""
+    """A trainer that drops pieces round by round, and reports each round."""
 
     def train(
         self,

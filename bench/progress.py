@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class FinishedCell(Protocol):
-    """What is said of a cell: which one, what became of it, and why."""
+    """A finished cell: its name, status and reason."""
 
     @property
     def key(self) -> Sequence[str]:

@@ -71,7 +71,7 @@ def check(
     "named",
     multiple=True,
     metavar="CODE=FILE",
-    help="A file whose name does not tell the language.",
+    help="A file and its language, if the file name does not contain the language.",
 )
 @click.option("--parallel", is_flag=True, help="The files are translations, the first the pivot.")
 @click.option("--jobs", type=click.IntRange(min=0), help="Worker processes.")
@@ -90,7 +90,7 @@ def size(
 ) -> None:
     """Count the tokens of FILEs: bytes per token and premiums.
 
-    The language is told by the end of a file's name (news.en.txt) or by --language en=news.txt.
+    The language is taken from the end of a file's name (news.en.txt) or by --language en=news.txt.
     With --parallel each line or row is a translation of the same line of the first file, and
     premiums are relative to it. Nothing is written.
     """

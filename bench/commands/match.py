@@ -106,8 +106,8 @@ def match(
 ) -> Match:
     """Find the smallest vocabulary of a `train:` block that comes near a reference.
 
-    Sizes up to the block's `vocab_size` are looked at; the text is `corpus`, or else what is
-    trained on. Raises `UsageError` where the trainer's merges do not nest.
+    Sizes up to the block's `vocab_size` are examined; the text is `corpus`, by default the training
+    corpus. Raises `UsageError` where the trainer's merges do not nest.
     """
     key, block = entry
     trainer = trained_models.trainer_of(block)
@@ -224,7 +224,8 @@ def render(found: Match) -> str:
     else:
         before = "" if found.below is None else f" ({found.below:.4f} with one less)"
         lines.append(
-            f"{found.key}: {found.vocab_size:,} is the smallest vocabulary that is close enough, with "
+            f"{found.key}: {found.vocab_size:,} is the smallest vocabulary that is close enough, "
+            "with "
             f"{found.ratio:.4f}{before}"
         )
     if found.trained_on_it:

@@ -1,8 +1,8 @@
 """The part of a tokenizer that caused a changed segment, as far as two runs show it.
 
 A cause is stated where it is certain: only one part of the fingerprint differs, or a token of one
-side does not exist on the other. Where several parts differ and the segment does not tell them
-apart, they are named together.
+side does not exist on the other. If several parts differ and the segment does not distinguish them,
+they are named together.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ class _Sides:
 def _lacking(base: Snapshot, keys: Sequence[Key]) -> frozenset[Key]:
     """Return the values that a baseline names in its head but has no row for.
 
-    What its own rules do not gate was left out on purpose. A part that is not there is no lack
-    where other parts of the same metric are: suites write the parts that occur.
+    Values that its own rules do not gate are omitted on purpose. A missing part is fine if other
+    parts of the same metric exist: suites write the parts that occur.
     """
     if base.origin != "baseline":
         return frozenset()
@@ -177,7 +177,7 @@ def _lacking(base: Snapshot, keys: Sequence[Key]) -> frozenset[Key]:
 
 
 def _is_named(base: Snapshot, key: Key) -> bool:
-    """Tell whether a baseline's head names the tokenizer, the text and the metric of a value."""
+    """Return whether a baseline's head names the tokenizer, the text and the metric of a value."""
     return (
         key.metric in base.metrics
         and (key.tokenizer is None or key.tokenizer in base.tokenizers)
@@ -282,8 +282,8 @@ def _verdict(key: Key, sides: _Sides, gate: Gate) -> Verdict:
 def value_of(side: Snapshot, key: Key) -> Value | None:
     """Return a value of one side; a part that was left out of a whole it has is zero.
 
-    Suites write the parts of a value (bytes lost, by cause) only where there is something. A row
-    that says that its cell failed is no value.
+    Suites write the parts of a value (bytes lost, by cause) only where there is something. The row
+    of a failed cell is not a value.
     """
     found = side.values.get(key)
     if found is not None and found.value is None and found.status in ("failed", "skipped"):

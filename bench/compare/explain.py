@@ -4,8 +4,8 @@ Works from two run folders that keep ids, without tokenizers and texts. Every ch
 in exactly one language, script, category and cause, so each of these adds up to the whole change.
 
 A cause is stated where it is certain: only one part of the fingerprint differs, or a token of one
-side does not exist on the other. Where several parts differ and the segment does not tell them
-apart, they are named together.
+side does not exist on the other. If several parts differ and the segment does not distinguish them,
+they are named together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One side of a comparison: values by key, and the text they were measured on.
 
 A snapshot is made from a run folder (here) or a baseline file (`tokbench.bench.compare.baseline`).
-It holds no text and no ids: an id hash per cell stands for them. Timing is not part of it.
+It holds no text and no ids, only an id hash per cell. Timing is not part of it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _side(item: Any) -> str:
 
 
 def _sentence(item: Any, spelled: str | None) -> str:
-    """Return what is said of one value."""
+    """Return the message on one value."""
     kind, given, context = item["type"], item.get("input"), item.get("ctx", {})
     if kind in _OWN:
         return str(item["msg"]).removeprefix("Value error, ")

@@ -19,7 +19,7 @@ def display_mistakes(where: ConfigFile, run: RunConfig) -> Iterator[Mistake]:
     if isinstance(run.texts, Mapping):
         for corpus in run.texts:
             if corpus not in run.corpora:
-                text = f"there is no corpus {corpus!r}{suggest(corpus, run.corpora)}"
+                text = f"unknown corpus {corpus!r}{suggest(corpus, run.corpora)}"
                 yield where.mistake(("texts", corpus), text, on="key")
     if focus_corpus(run) is None and run.focus:
         yield from _focus_mistakes(where, run)

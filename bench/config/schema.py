@@ -204,7 +204,7 @@ class Config:
     """The file as it was read, for places in messages; None without a file."""
 
     def canonical(self) -> dict[str, Any]:
-        """The config as plain JSON values; equal configs give equal ones whatever their layout."""
+        """The config as plain JSON values; equal configs give equal values in any layout."""
         canonical: dict[str, Any] = self.run.model_dump(mode="json")
         return canonical
 
@@ -276,7 +276,7 @@ def load_options(path: str | Path, model: type[M]) -> M:
 
 
 def _readable(path: str) -> str:
-    """Return a path that can be stored as UTF-8, whatever bytes a file name is made of."""
+    """Return a path that can be stored as UTF-8, for any bytes in a file name."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -134,7 +134,7 @@ def _plain(word: str) -> str:
 def key_meant(key: str, value: Any, model: type[BaseModel]) -> str:
     """Return the end of the message on an unknown key of a model.
 
-    A value that only one other key takes tells more than the spelling of the key.
+    A value that only one other key accepts is a better hint than the spelling of the key.
     """
     fields = model.model_fields
     takers = [name for name, field in fields.items() if value in literals(field.annotation)]

@@ -1,4 +1,4 @@
-"""Sweeps: a list of sizes in a `train:` block stands for one tokenizer per size.
+"""Sweeps: a list of sizes in a `train:` block defines one tokenizer per size.
 
 ``vocab_size: [512, 1024]`` below the key ``mine`` becomes the tokenizers ``mine-512`` and
 ``mine-1024``, before anything else of the config is checked.

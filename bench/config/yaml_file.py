@@ -263,7 +263,7 @@ def _read_file(path: Path) -> ConfigFile:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file; one that is no file, or too large, is not read."""
+    """Return the text of a file; a folder, device or large file is not read."""
     try:
         if (kind := _other_than_file(path.stat().st_mode)) is not None:
             raise ConfigError(f"{path}: cannot be read: it is {kind}, not a file")
@@ -429,7 +429,7 @@ def _plain(node: Any) -> Any:
 
 
 class _NodeChecker:
-    """Looks at every container once, whatever aliases point to it."""
+    """Visits every container once, however many aliases point to it."""
 
     def __init__(self, file: ConfigFile) -> None:
         self._file = file

@@ -1,6 +1,6 @@
 """Does parallel text look parallel? The lengths of true translations go together.
 
-Files that are joined by line number look parallel whatever their lines say. So each language's
+Files that are joined by line number look parallel with any content. So each language's
 document lengths, in code points, are held against the pivot's: by the spread of the length ratio,
 and by Spearman's rank correlation, over all documents and over parts of them in order, so that
 files which part company halfway are seen too. Rank correlation does not ask that one language be as
@@ -20,7 +20,7 @@ from tokbench.bench.corpus.slice_file import Slice, SliceMeta
 from tokbench.bench.model import IntArray
 
 FEWEST = 20
-"""Documents below which nothing is said."""
+"""Documents below which alignment is not judged."""
 
 PART_DOCUMENTS = 100
 """Documents that a part has at least."""

@@ -53,7 +53,7 @@ def word_starts(points: CodePoints) -> IntArray:
 
 
 def _ignored(classes: npt.NDArray[np.uint8]) -> Flags:
-    """Which characters belong to the one before them, whatever that is (WB4)."""
+    """Which characters belong to the one before them in any case (WB4)."""
     marks = _of(("Extend", "ZWJ", "Format"))[classes]
     marks[0] = False
     marks[1:] &= ~_of(("CR", "LF", "Newline"))[classes[:-1]]
@@ -116,7 +116,7 @@ _N_WORD = len(_WORD) + 1
 
 @cache
 def _word_pairs() -> Flags:
-    """Which two classes stand together whatever is around them (WB3, WB5, WB7a to WB10, WB13)."""
+    """Which two classes are never separated (WB3, WB5, WB7a to WB10, WB13)."""
     pairs = {("CR", "LF"), ("Hebrew_Letter", "Single_Quote"), ("Numeric", "Numeric")}
     pairs |= set(product(_LETTERS, (*_LETTERS, "Numeric"))) | set(product(("Numeric",), _LETTERS))
     pairs |= {("Katakana", "Katakana")} | set(product(_JOINED_BY_LOW_LINE, ("ExtendNumLet",)))

@@ -115,7 +115,7 @@ def _found_otherwise(path: Path, written: str) -> Path:
 
 
 def _matches(base: Path, pattern: Sequence[str], written: str) -> list[Path]:
-    """Return the files below a folder that a pattern matches, whichever way its letters are composed."""
+    """Return the files below a folder that match a pattern in any Unicode normal form."""
     found: list[Path] = []
     for form in (None, "NFC", "NFD"):
         parts = [unicodedata.normalize(form, p) if form else p for p in pattern]

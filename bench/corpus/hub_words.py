@@ -33,7 +33,7 @@ def local_folder(entry: HuggingFaceCorpus, folder: Path) -> Path | None:
             return path
     if entry.path.startswith((".", "/", "~")) or entry.path.count("/") > 1:
         raise CorpusError(
-            f"there is no folder {entry.path!r}; paths start from the config's folder"
+            f"folder {entry.path!r} does not exist; paths start from the config's folder"
         )
     return None
 
@@ -57,7 +57,7 @@ def explain(exc: Exception, entry: HuggingFaceCorpus, key: str, folder: Path) ->
     text = " ".join(str(one) for one in chain(exc))
     name = f"data set {entry.path!r}"
     if "scripts are no longer supported" in text:
-        return f"{name} is made by a loading script; {NO_SCRIPTS}"
+        return f"{name} requires a loading script; {NO_SCRIPTS}"
     if (bad := _slip_in_card(entry, folder)) is not None and isinstance(
         exc, TypeError | ValueError
     ):
@@ -109,7 +109,8 @@ def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None
     else:
         what = f"has several configs and none is chosen{did_you_mean(key, names)}"
     return (
-        f"data set {entry.path!r} {what}; its configs are: {', '.join(names)}; name one in `config`, "
+        f"data set {entry.path!r} {what}; its configs are: {', '.join(names)}; name one in "
+        "`config`, "
         'or `config: "{language}"` where they are called like the languages'
     )
 
@@ -149,7 +150,8 @@ def _slip_in_card(entry: HuggingFaceCorpus, folder: Path) -> str | None:
         name = re.fullmatch(r"[\s-]*config_name:\s*([^\s'\"#]+)\s*(?:#.*)?", line)
         if name and re.fullmatch(r"(?i)y|n|yes|no|on|off|true|false|null|~|[\d._]+", name.group(1)):
             return (
-                f"{entry.path.rstrip('/')}/README.md, line {number}: config_name {name.group(1)} is "
+                f"{entry.path.rstrip('/')}/README.md, line {number}: config_name {name.group(1)} "
+                "is "
                 f'not read as text; write `config_name: "{name.group(1)}"` in this card'
             )
     return None

@@ -1,7 +1,7 @@
 """Opening files: unpacked, counted, and refused by name where they are not what they look like.
 
 A pointer of Git LFS, an HTML page in place of a download, UTF-16 without a mark: each would be
-read as some text or other, so the first bytes are looked at before anything is believed.
+read as some text or other, so the first bytes are checked beforehand.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _unpacked(raw: IO[bytes], file: SourceFile) -> Iterator[Any]:
 
 
 def format_suffix(file: SourceFile) -> str:
-    """Return the suffix that tells the format; in a ZIP file without one it is its member's."""
+    """Return the suffix that names the format; in a ZIP file without one it is its member's."""
     if file.suffix or file.packing != "zip":
         return file.suffix
     with unpacking(file), zipfile.ZipFile(file.path) as archive:

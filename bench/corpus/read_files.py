@@ -75,7 +75,7 @@ class _Job:
 def read(
     entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path, budget: Budget | None = None
 ) -> Reading:
-    """Open the files of one language; rows are read as they are asked for."""
+    """Open the files of one language; rows are read lazily."""
     files = source_files(entry, key, folder)
     formats = {_format(file, entry) for file in files}
     text = isinstance(entry, FilesCorpus) and formats == {"txt"}
@@ -141,8 +141,8 @@ def _format(file: SourceFile, entry: Corpus) -> Format:
     found = given or _FORMATS.get(suffix)
     if found is None:
         raise CorpusError(
-            f"{file.part}: the suffix does not tell the format; "
-            "say `format: txt` (or jsonl, json, csv, parquet)"
+            f"{file.part}: unknown format, since the suffix names none; write `format: txt` (or "
+            "jsonl, json, csv, parquet)"
         )
     if found == "parquet" and file.packing is not None:
         raise CorpusError(f"{file.part}: Parquet files are packed inside; unpack this one")
@@ -184,7 +184,7 @@ def _read_txt(file: SourceFile, job: _Job) -> Iterator[Row]:
     entry = job.entry
     assert isinstance(entry, FilesCorpus)
     if entry.where:
-        raise CorpusError(f"{file.part}: plain text has no columns that `where` could look at")
+        raise CorpusError(f"{file.part}: `where` requires columns, which plain text does not have")
     keep = entry.keeps_line_ends
     for number, (line, unit) in enumerate(_UNITS[entry.unit](_lines(file, job))):
         text = unit if keep else _without_line_end(unit)
@@ -417,7 +417,7 @@ def _usual_delimiter(file: SourceFile) -> str:
 
 
 def _cell(row: list[str], place: int | None) -> str | None:
-    """Return a cell, None where it is empty or not there: CSV cannot tell the two apart."""
+    """Return a cell, None if it is empty or missing: CSV cannot distinguish the two."""
     return None if place is None or place >= len(row) else row[place] or None
 
 

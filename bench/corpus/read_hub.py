@@ -33,9 +33,9 @@ from tokbench.bench.workers.hub_access import lock_threads_only
 def read(
     entry: HuggingFaceCorpus, key: str, folder: Path, budget: Budget, scratch: Path
 ) -> Reading:
-    """Open one language of a data set; rows are read as they are asked for.
+    """Open one language of a data set; rows are read lazily.
 
-    `scratch` is a folder for what `datasets` makes of local files.
+    `scratch` is a folder for the files that `datasets` derives from local ones.
     """
     with in_words(entry, key, folder):
         builder = _builder(entry, key, folder, scratch / "datasets")
@@ -143,7 +143,7 @@ def _path(entry: HuggingFaceCorpus, folder: Path) -> str:
 def _written_files(entry: HuggingFaceCorpus, key: str) -> list[str]:
     files = entry.data_files
     if files is None:
-        raise CorpusError(f"path {entry.path!r} is a file format; say which files in `data_files`")
+        raise CorpusError(f"path {entry.path!r} is a file format; name the files in `data_files`")
     groups = files.values() if isinstance(files, Mapping) else [files]
     return [one.replace("{language}", key) for group in groups for one in group]
 
@@ -244,7 +244,7 @@ def _rows(
 
 
 def _schema_of(stream: Any, table: Any) -> Any:
-    """Return the schema that tells the names of classes: the stream's, where it knows one."""
+    """Return the schema that holds the names of classes: the stream's, where it knows one."""
     features = getattr(stream, "features", None)
     return table.schema if features is None else features.arrow_schema
 

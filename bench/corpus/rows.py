@@ -59,7 +59,7 @@ class Reading:
     bytes_in_files: int | None = None
     notes: tuple[str, ...] = ()
     matched_by: str = "row number"
-    """What tells which rows of two languages belong together: row number, line number or id."""
+    """The key that joins rows of two languages: row number, line number or id."""
     offered: Mapping[str, Iterable[str]] = field(default_factory=dict)
     """Values of the columns of `where` in rows that were not taken, filled as rows are read."""
 
@@ -140,8 +140,8 @@ def _id(row: Row, entry: Corpus, several: bool) -> str:
         return str(row.id)
     what = "no value" if row.id is None else f"a {type(row.id).__name__}"
     raise CorpusError(
-        f"{_where(row, entry.id)} has {what} where an id is needed; "
-        "ids are text or whole numbers; name another column in `id` or leave it out"
+        f"{_where(row, entry.id)} has {what} instead of an id; ids are text or whole numbers; name "
+        "another column in `id` or leave it out"
     )
 
 
@@ -230,7 +230,7 @@ class Filter:
     def __call__(
         self, cells: Mapping[str, object], labels: Mapping[str, Sequence[str]] = _NO_LABELS
     ) -> bool:
-        """Return whether a row is taken; `cells` holds at least the columns asked for."""
+        """Return whether a row is taken; `cells` holds at least the requested columns."""
         fits = True
         for name, wanted in self.wanted.items():
             spellings = _spellings(cell(cells, name), labels.get(name, ()))

@@ -218,7 +218,7 @@ def _is_white_space() -> npt.NDArray[np.bool_]:
 
 @cache
 def _letter_class() -> npt.NDArray[np.uint8]:
-    """0 for what is no letter, 1 for a letter, 2 + i for a letter of UNSPACED_SCRIPTS[i]."""
+    """0 for all but letters, 1 for a letter, 2 + i for a letter of UNSPACED_SCRIPTS[i]."""
     classes = mark([r"\p{L}"])
     letters = np.flatnonzero(classes)  # an eighth of all code points: the scripts need only these
     scripts = [rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS]

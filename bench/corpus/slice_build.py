@@ -275,7 +275,7 @@ def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _C
 
 @dataclass(kw_only=True)
 class _Taken:
-    """What is said of the documents that were taken, added up as they are written."""
+    """Totals of the documents that were taken, added up as they are written."""
 
     bytes: int = 0
     stripped: int = 0
@@ -341,8 +341,10 @@ def _refuse_doubles(staged: _Staged, hashes: list[npt.NDArray[np.uint64]], entry
     for row in _kept_rows(staged):
         if row.id in seen:
             raise CorpusError(
-                f"id {row.id!r} occurs twice (again in {row.part}, column {entry.id!r}); ids must be "
-                "unique within a language: name another column in `id`, or leave it out for row numbers"
+                f"id {row.id!r} occurs twice (again in {row.part}, column {entry.id!r}); ids must "
+                "be "
+                "unique within a language: name another column in `id`, or leave it out for row "
+                "numbers"
             )
         seen.add(row.id)
 
@@ -459,5 +461,6 @@ def _notes(reading: Reading, tally: RowCounts, taken: _Taken) -> Iterator[str]:
     if taken.nul_documents:
         yield (
             f"{plural(taken.nul_documents, 'document')} with "
-            f"{plural(taken.nul_characters, 'NUL character')} (U+0000); some tokenizers cut text there"
+            f"{plural(taken.nul_characters, 'NUL character')} (U+0000); some tokenizers cut text "
+            "there"
         )

@@ -49,7 +49,7 @@ class SliceMeta:
     missing_ids: str
     """Rule of a parallel corpus for ids that some language lacks: refuse or intersect."""
     matched_by: str
-    """What tells which documents of two languages belong together: id, row number, line number."""
+    """The key that joins documents of two languages: id, row number, line number."""
     sha256: str
     """Over ids and texts in order, each behind its length in bytes."""
     columns_sha256: str
@@ -211,7 +211,7 @@ class Slice:
     def clusters(self) -> list[str] | None:
         """Return the cluster of every document, or None where no document has one.
 
-        A document without one among others stands for itself, under a name made of its id.
+        A document without a cluster is a cluster of its own, named after its id.
         """
         found = [c for b in record_batches(self.path) for c in b.column("cluster").to_pylist()]
         if all(cluster is None for cluster in found):
@@ -231,7 +231,7 @@ class Slice:
 
 
 class StoredIds(Sequence[str]):
-    """The ids of a large slice, read from its file when asked for, a batch at a time."""
+    """The ids of a large slice, read from its file on access, a batch at a time."""
 
     def __init__(self, slice_: Slice) -> None:
         self._slice = slice_
@@ -331,7 +331,7 @@ def record_batches(path: Path, first: int = 0, stop: int | None = None) -> Itera
         reader = _open(path)
     except (OSError, pa.ArrowInvalid) as exc:
         raise CorpusError(
-            f"the slice {path.name} is gone or damaged; run again and it is built anew"
+            f"the slice {path.name} is missing or damaged; run the same command again to rebuild it"
         ) from exc
     n = reader.num_record_batches
     for i in range(first, n if stop is None else min(stop, n)):

@@ -1,8 +1,8 @@
 """Slices: one corpus in one language on disk, read by every tokenizer and every worker.
 
-A slice is found by the hash of what was asked for and of the local files it is made from, and
-taken up only if it still holds what its metadata says. `tokbench.bench.corpus.slice_file` describes the file,
-`tokbench.bench.corpus.slice_build` makes it.
+A slice is found by the hash of its corpus entry and of the local files it is made from, and
+taken up only if it still holds what its metadata says. `tokbench.bench.corpus.slice_file` describes
+the file, `tokbench.bench.corpus.slice_build` makes it.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ def _refuse_differing(corpus: str, pivot: str, ids: Mapping[str, list[str]]) -> 
         more = f"; and {len(problems) - 5} more languages" if len(problems) > 5 else ""
         raise Refusal(
             f"corpus {corpus!r}: ids differ from those of the pivot {pivot} ({len(wanted):,} ids): "
-            f"{'; '.join(problems[:5])}{more}; use `missing_ids: intersect` to compare over the ids "
+            f"{'; '.join(problems[:5])}{more}; use `missing_ids: intersect` to compare over the "
+            "ids "
             "that all languages have"
         )
 

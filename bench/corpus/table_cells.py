@@ -20,7 +20,7 @@ def table_rows(
 ) -> Iterator[Row]:
     """Yield the rows of an Arrow table or batch, the first of which has that number.
 
-    `about` is the schema whose metadata tells the names of classes, if it is not the table's own.
+    `about` is the schema whose metadata holds the names of classes, if it is not the table's own.
     """
     import pyarrow as pa
 

@@ -1,4 +1,6 @@
-"""Arrays on disk with a JSON header: XXH3-128 of all that follows, length of the header, header, data.
+"""Arrays on disk with a JSON header:
+
+XXH3-128 of all that follows, length of the header, header, data.
 
 Such files are private to a run folder and read on the machine that wrote them. What is damaged, or
 not such a file at all, is read as None and made anew.
@@ -59,7 +61,7 @@ def _arrays(shapes: Mapping[str, Any], payload: memoryview, start: int) -> Array
     arrays: Arrays = {}
     for name, (dtype, length) in shapes.items():
         if length < 0 or np.dtype(dtype).kind not in _KINDS:
-            raise ValueError(f"{name} is no array of numbers")
+            raise ValueError(f"{name} is not an array of numbers")
         arrays[name] = np.frombuffer(payload, dtype, length, start)
         start += arrays[name].nbytes
     if start != len(payload):

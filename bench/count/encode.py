@@ -211,8 +211,8 @@ def hash_documents(encoded: Encoded) -> npt.NDArray[np.uint64]:
 def spells_special(batch: SliceBatch, spellings: Collection[str]) -> IntArray:
     """Return 1 for each document that contains the spelling of a special token, shape (n,).
 
-    A vocabulary may have thousands of special tokens: places in the text are looked at where the
-    first character of one is, and then its second.
+    A vocabulary may have thousands of special tokens: only places with the first character of one
+    are examined, and then its second.
     """
     found = np.zeros(len(batch.ids), np.int64)
     text = batch.buffer.tobytes()

@@ -63,7 +63,7 @@ class Encoded:
 
 
 def flatten(batch: Sequence[Ids]) -> Encoded:
-    """Concatenate the ids of documents, whatever sequence the library returned.
+    """Concatenate the ids of documents, of any sequence type.
 
     >>> flatten([[1, 2], [], [3]]).offsets.tolist()
     [0, 2, 2, 3]

@@ -68,7 +68,7 @@ def written(step: Joined) -> str:
 
 
 def shown(symbol: Any) -> str:
-    r"""Write a symbol; bytes that are no whole character as ``\xNN``.
+    r"""Write a symbol; bytes of incomplete characters as ``\xNN``.
 
     >>> shown(b"\xc3"), shown(" a")
     ('\\xC3', '␣a')

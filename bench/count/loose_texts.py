@@ -12,9 +12,10 @@ from tokbench.bench.model import IntArray
 
 
 def batch_of(texts: Sequence[str], *, words: bool = False) -> SliceBatch:
-    """Return texts as a batch, with their words and graphemes if asked for.
+    """Return texts as a batch, with their words and graphemes if requested.
 
-    Otherwise graphemes are 0: their tables take longer to make than short texts to encode. Words are left out where those of the first text are undefined.
+    Otherwise graphemes are 0: their tables take longer to make than short texts to encode. Words
+    are left out where those of the first text are undefined.
 
     >>> batch_of(["é", "ab"]).offsets.tolist()
     [0, 2, 4]

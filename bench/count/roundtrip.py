@@ -2,8 +2,8 @@
 
 A round trip is judged on whole documents. Lost bytes are those of the input's characters that do
 not come back: covered by unknown tokens, or gone from the decoded text (a multiset difference per
-document; canonically equivalent forms do not count, order is not looked at), and white space that
-appears, vanishes or changes inside the text. White space at its ends is no loss.
+document; canonically equivalent forms do not count, order is ignored), and white space that
+appears, vanishes or changes inside the text. White space at its ends does not count as lost.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def judge(
 
 
 def _unplaced(with_unknown: frozenset[int], boundaries: Boundaries | None) -> frozenset[int]:
-    """Return the documents whose unknown tokens cover nobody knows what."""
+    """Return the documents whose unknown tokens cover an unknown part of the text."""
     if boundaries is None:
         return with_unknown
     return frozenset(i for i in with_unknown if not boundaries.known[i])
@@ -210,7 +210,7 @@ def _known_ids(
 
 
 def covered_bytes(n: int, starts: IntArray, ends: IntArray) -> npt.NDArray[np.bool_]:
-    """Tell which of n bytes lie in any of the spans, which may overlap; shape (n,).
+    """Return which of n bytes lie in any of the spans, which may overlap; shape (n,).
 
     >>> covered_bytes(6, np.array([1, 2]), np.array([3, 4])).tolist()
     [False, True, True, True, False, False]

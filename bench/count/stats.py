@@ -28,7 +28,7 @@ BCA_BELOW = 100
 
 
 class Interval(NamedTuple):
-    """Low and high end, either None when there is no interval."""
+    """Low and high end; None without an interval."""
 
     low: float | None
     high: float | None

@@ -39,7 +39,7 @@ class Tallies:
     lost_limit: float
     rank_lost_limit: float = 0.001
     contents: Mapping[str, Contents] = field(default_factory=dict)
-    """What the ids of each tokenizer stand for."""
+    """Contents of the ids of each tokenizer."""
 
     def counted(self) -> list[Cell]:
         """Return the cells that have numbers, in the order of the config."""

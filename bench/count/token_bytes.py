@@ -1,4 +1,4 @@
-"""What each token id stands for, kept beside the counts of a run.
+"""The content of each token id, kept beside the counts of a run.
 
 Counts say how often an id occurred; a few metrics also need how long it is or what it begins
 with. The contents of a vocabulary are therefore written once per tokenizer, so that suites work
@@ -38,7 +38,7 @@ class Contents:
     is_ordinary: BoolArray
     """Whether an id is an entry that is not special; shape (n_ids,)."""
     is_byte_fallback: BoolArray
-    """Whether an id stands for a byte that no other entry covers; shape (n_ids,)."""
+    """Whether an id encodes a byte that no other entry covers; shape (n_ids,)."""
     starts_with_space: BoolArray
     """Whether an id's first byte is a space (U+0020); shape (n_ids,)."""
 

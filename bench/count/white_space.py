@@ -23,7 +23,7 @@ _ZERO_WIDTH = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\
 _SPACE_RUN = re.compile(r"\s+")
 _RUN = re.compile(rf"([\s{_ZERO_WIDTH}]+)")
 _NO_SPACE = re.compile(rf"[^\S ]|[{_ZERO_WIDTH}]")
-"""White space that is no plain space, and what may turn into some."""
+"""White space other than the plain space, and characters that may turn into it."""
 
 Runs = dict[int, str]
 """Runs of white space by the number of letters before them."""
@@ -44,12 +44,12 @@ NO_SPACE_LOSS = SpaceLoss()
 def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLoss:
     r"""Return the white space that one text lost on its round trip.
 
-    `gaps` says that parts were taken out of both texts, so that a run of spaces may stand for two.
+    `gaps` says that parts were taken out of both texts, so that a run of spaces may replace two.
 
     >>> white_space_loss("a b\n    c", " a b c").lost == {"line_ends": 1, "indentation": 3}
     True
-    >>> dict(white_space_loss("it is ok", "it is  ok ").lost), dict(white_space_loss("a", " a").lost)
-    ({'spacing': 1}, {})
+    >>> dict(white_space_loss("it is ok", "it is  ok ").lost), dict(white_space_loss("a", "
+    a").lost) ({'spacing': 1}, {})
     >>> dict(white_space_loss("Ab\u200bc", "ab c").lost)
     {'spacing': 3}
     """

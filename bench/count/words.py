@@ -73,7 +73,7 @@ class Boundaries:
     def from_spans(
         cls, batch: SliceBatch, spans: Sequence[Sequence[Span]], encoded: Encoded
     ) -> Boundaries:
-        """Place tokens by the code points that the tokenizer says they stand for."""
+        """Place tokens by the code points that the tokenizer reports for them."""
         starts, ends = _spans_in_bytes(batch, spans, np.arange(len(batch.ids)), encoded.lengths)
         known = np.ones(len(batch.ids), np.bool_)
         return cls(starts=starts, ends=ends, known=known, partition=False)
@@ -114,8 +114,8 @@ class _MarkedPositions:
     """Which of ``n + 1`` positions are marked, and how many are below any of them.
 
     Positions are bits of 64-bit words, and only the marks before each word are added up: the rest
-    is counted where it is asked for (rank as in Jacobson 1989). Adding up at every position takes
-    half as long again.
+    is counted on demand (rank as in Jacobson 1989). Adding up at every position takes half as long
+    again.
     """
 
     def __init__(self, marked: npt.NDArray[Any], n: int) -> None:
@@ -139,7 +139,7 @@ class _MarkedPositions:
 
 
 def _prefixed(excess: IntArray, encoded: Encoded, tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
-    """Tell which documents have one byte too many and begin with a space, shape (n,)."""
+    """Return which documents have one byte too many and begin with a space, shape (n,)."""
     prefixed: npt.NDArray[np.bool_] = (encoded.lengths > 0) & (excess == 1)
     first = encoded.ids[encoded.offsets[:-1][prefixed]]
     prefixed[prefixed] = tokenizer.vocabulary.starts_with_space.take(first)

@@ -1,4 +1,4 @@
-"""One digest over the values of tables, whatever file format holds them and however it is cut.
+"""One digest over the values of tables, independent of file format and row groups.
 
 It is the SHA-256 of the XXH3-128 hashes of all columns.
 """

@@ -114,8 +114,8 @@ def _pivoted(
     cells = {(_labels(row, index), _labels(row, columns)): row[column] for row in rows}
     if len(cells) < len(rows):
         raise ResultsError(
-            f"{results.name}: {metric} has several values at one place; its suite must tell them "
-            "apart by params"
+            f"{results.name}: {metric} has several values at one place; its suite must distinguish "
+            "them by params"
         )
     order = _order(results)
     down = _sorted({row for row, _ in cells}, index, order)

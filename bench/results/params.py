@@ -1,4 +1,4 @@
-"""The params of rows: which of them tell values of one metric apart, and which only qualify one."""
+"""The params of rows: which of them distinguish values of one metric, and which only qualify one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 
 def telling_params(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
-    """Return the params that tell values of one metric at one place apart, by metric.
+    """Return the params that distinguish values of one metric at one place, by metric.
 
     Params hold labels (class, cause) and facts (documents seen). Text is taken for a label before
     a number is, and both only where values would fall together without them.

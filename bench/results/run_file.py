@@ -84,7 +84,7 @@ class SliceEntry(_RunPart):
 
 
 class CellEntry(_RunPart):
-    """What became of a cell."""
+    """The outcome of a cell."""
 
     tokenizer: str
     corpus: str

@@ -56,7 +56,7 @@ _NOISY = ("throughput.parquet", "timings.parquet")
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A finished run, read from its folder; tables are read when asked for."""
+    """A finished run, read from its folder; tables are read on access."""
 
     folder: Path
 
@@ -191,11 +191,11 @@ class Results:
         """Return one metric as a frame, languages × tokenizers, in the order of the config.
 
         Rows are languages, below their corpus where there are several and none is named; metrics
-        that are about a whole corpus have one row for each. Columns are tokenizers; where
-        parameters tell several values apart they are further levels (``class`` of
-        ``round_trip``), and ``params`` choose among them: ``class_="exact"`` is the parameter
-        ``class``, None a value that it does not restrict. `column` may be any column of the
-        measurements: ``ci_low``, ``n``, ``status``, ...
+        that are about a whole corpus have one row for each. Columns are tokenizers; parameters that
+        distinguish several values are further levels (``class`` of ``round_trip``), and ``params``
+        choose among them: ``class_="exact"`` is the parameter ``class``, None a value that it does
+        not restrict. `column` may be any column of the measurements: ``ci_low``, ``n``, ``status``,
+        ...
 
         Raises `UsageError` for a metric, corpus or parameter that is not there.
         """
@@ -260,7 +260,7 @@ def _in_schema(table: pa.Table, schema: pa.Schema, *, old: bool) -> pa.Table:
 def load_results(path: str | Path) -> Results:
     """Return the results of a run folder.
 
-    Raises `ResultsError` when it is no finished run, one of another schema version, or when an
+    Raises `ResultsError` if it is not a finished run, has another schema version, or when an
     exact file is not as it was written; the message names the file.
     """
     results = Results(Path(path))
@@ -270,7 +270,7 @@ def load_results(path: str | Path) -> Results:
             if (results.folder / "plan.json").exists()
             else ""
         )
-        raise ResultsError(f"{path}: is no finished run (no run.json){hint}")
+        raise ResultsError(f"{path}: is not a finished run (run.json is missing){hint}")
     found = results.run.get("schema_version")
     if found not in READABLE_VERSIONS:
         raise ResultsError(

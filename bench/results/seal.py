@@ -1,8 +1,8 @@
-"""What tells that the files of a run are as they were written: a digest of each, and a seal.
+"""The seal of a run, which shows that its files are unchanged: a digest of each, and a seal.
 
 `run.json` ends with the SHA-256 of every other exact file and with a seal, the SHA-256 of its own
 bytes with the seal's digits written as zeros. A flipped byte anywhere is found without decoding a
-table. `digest` stays what it was: a digest of the values, whatever file holds them.
+table. `digest` stays what it was: a digest of the values, independent of files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TAIL = len('"\n}\n')
 
 
 def seal_holds(data: bytes) -> bool:
-    """Tell whether the bytes of a `run.json` are those that were sealed."""
+    """Return whether the bytes of a `run.json` are those that were sealed."""
     seal = data[-_TAIL - 64 : -_TAIL]
     opened = data[: -_TAIL - 64] + _ZEROS.encode() + data[-_TAIL:]
     return hashlib.sha256(opened).hexdigest().encode() == seal

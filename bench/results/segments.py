@@ -29,7 +29,7 @@ SEGMENTS = pa.schema(
 )
 """`why` is `sample` or `witness`. The row with the text has no tokenizer. `starts` is null where each
 token begins where the one before it ends, from the start of the text to its end; `ends` is null,
-too, where it is not known which part of the text a token stands for."""
+too, if it is not known which part of the text a token covers."""
 
 SEGMENT_TOKENS = pa.schema(
     [("id", pa.uint32()), ("bytes", pa.binary()), ("spelling", pa.string()), ("kind", pa.string())]

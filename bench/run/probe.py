@@ -115,7 +115,7 @@ class Subject:
         ]
 
     def cuts(self, texts: Sequence[str]) -> Cuts:
-        """Return where tokens lie in the texts' joined UTF-8, by offsets where bytes do not tell.
+        """Return where tokens lie in the texts' joined UTF-8, by offsets if bytes are not conclusive.
 
         Raises `TokenizerError` if the library fails; `known` is false for a text without token
         positions.

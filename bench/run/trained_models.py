@@ -93,7 +93,7 @@ def train(
 ) -> dict[str, Trained]:
     """Train the models of `train:` blocks that `shared` put together, and keep them in the cache.
 
-    `texts` may stand in for the texts of the slices, to watch them go by; `trace` is told each
+    `texts` may stand in for the texts of the slices, to watch them go by; `trace` receives each
     merge. Raises `TrainingError` when the trainer refuses or fails.
     """
     wanted = {key: _identify(entry, slices) for key, entry in entries.items()}

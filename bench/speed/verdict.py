@@ -4,8 +4,8 @@ Pure: it gets the ratios of fresh processes and decides, so tests feed it made-u
 ratio is the candidate's time ÷ the base's, the median of a process's rounds, so above 1 is slower.
 
 A cell fails only where the interval's low end and the estimate both exceed their limits, and then
-the same again in fresh processes. As long as a cell is neither that nor clear, one more process is
-asked for; when there are no more, it is inconclusive.
+the same again in fresh processes. As long as a cell is undecided, one more process is timed; when
+the maximum is reached, it is inconclusive.
 """
 
 from __future__ import annotations

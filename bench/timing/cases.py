@@ -19,7 +19,7 @@ from tokbench.bench.model import HasSingleCall, HasThreads, Ids, Tokenizer
 from tokbench.bench.timing.standalone_worker import batches
 
 Phase = Literal["encode", "decode", "latency", "train", "load"]
-"""What a sample timed. `load` is no case of its own: it is timed where a worker starts."""
+"""The operation of a sample. `load` has no case of its own: it is timed when a worker starts."""
 
 CallShape = Literal["single", "batch"]
 Sight = Literal["repeated", "first_sight"]
@@ -75,7 +75,7 @@ class Case:
         return self.blocks[number % len(self.blocks)]
 
     def params(self) -> dict[str, Any]:
-        """Return what tells this case from others, for results."""
+        """Return the params that identify this case, for results."""
         return {
             "phase": self.phase,
             "call": self.call,
@@ -88,7 +88,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A case that was asked for and cannot be timed, and why."""
+    """A requested case that cannot be timed, with the reason."""
 
     case: Case
     reason: str
@@ -161,7 +161,7 @@ def _batch_call(tokenizer: Tokenizer, threads: int) -> Callable[[Sequence[str]],
 
 
 def pin_threads(threads: int) -> None:
-    """Tell thread pools how large to be; before any library is imported."""
+    """Set the size of thread pools; before any library is imported."""
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

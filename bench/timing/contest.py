@@ -286,7 +286,7 @@ class _Turns:
 
 @dataclass(frozen=True, kw_only=True)
 class _Lap:
-    """What a worker tells of one stretch."""
+    """A worker's report on one stretch."""
 
     passes: int
     bytes: int | None

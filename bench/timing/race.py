@@ -2,7 +2,8 @@
 
 `race` is one fresh process of both sides, or one fresh pair of processes; it sees a `Track`, which
 can run a lap of either side. `InOneProcess` is a track whose sides are two tokenizers that tokbench
-loaded, and `run_in_fresh_process` starts a process for it; `tokbench.bench.speed.interpreters` is the other.
+loaded, and `run_in_fresh_process` starts a process for it; `tokbench.bench.speed.interpreters` is
+the other.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Race:
     laps: Sequence[Lap]
     workloads: Sequence[Workload]
     ids: tuple[Sequence[str], Sequence[str]] | None
-    """None where they were looked at before."""
+    """None if they were checked before."""
 
 
 class Track(Protocol):
@@ -85,7 +86,7 @@ def race(
     """Run rounds in which the cases, and the sides within each, come in shuffled order.
 
     Workloads are the same for both sides. Where none are given it is the first race: they are
-    fitted on the base, and ids are looked at.
+    fitted on the base, and ids are compared.
     """
     ids = None
     if workloads is None:
@@ -120,7 +121,7 @@ def _fitted(track: Track, number: int, case: Case, seconds: float) -> Workload:
 
 
 def ratios_of(found: Race, case: Case, number: int) -> list[float]:
-    """Return candidate ÷ base of each round: by the CPU on one thread, by the wall on several."""
+    """Return candidate ÷ base of each round: by CPU time on one thread, by wall time on several."""
     seconds: dict[Side, list[float]] = {"base": [], "candidate": []}
     for lap in found.laps:  # rounds come in order, so both lists are by round
         if lap.case == number and not lap.warm_up:

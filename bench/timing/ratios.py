@@ -129,7 +129,7 @@ def _t_quantile(freedom: int) -> float:
 def _ranks_of_the_median(n: int) -> int:
     """Return how many values to leave out at each end, so that the rest encloses the median.
 
-    The number of values below the median is binomial (n, ½), whatever their distribution.
+    The number of values below the median is binomial (n, ½) for any distribution.
 
     >>> _ranks_of_the_median(7), _ranks_of_the_median(30)
     (0, 9)

@@ -24,7 +24,7 @@ Facts = dict[str, Any]
 
 
 def timed(call: Callable[[], object], passes: int = 1) -> tuple[float, float]:
-    """Return seconds by the wall and by the CPU of all threads of this process.
+    """Return wall seconds and CPU seconds of all threads of this process.
 
     The collector is off inside. What the call returns is dropped inside, in every pass alike.
     """

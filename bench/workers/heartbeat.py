@@ -2,7 +2,7 @@
 
 A job that may hang or crash says what it does next and how long that may take. Outside a worker
 process this does nothing. In one, silence beyond the time allowed ends the worker, and the last
-step tells what it was lost at.
+step is named in the message.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `huggingface_hub`, `datasets` and `transformers` read their variables once, at import, so they are
 set before. A variable that the user has set is left alone.
 
-The libraries try again by themselves, and wait as long as the Hub tells them to. They log each
+The libraries try again by themselves, and wait as long as the Hub requires. They log each
 wait; a handler adds the waits up and ends them at a limit.
 """
 
@@ -133,7 +133,7 @@ def be_patient(seconds: float) -> None:
 def lock_threads_only() -> None:
     """Keep tqdm, which the libraries show progress with, from taking a lock between processes.
 
-    Nobody releases the one of a worker that is ended, and Python complains of it at exit.
+    The lock of a killed worker is never released, and Python complains of it at exit.
     """
     from tqdm import tqdm
 

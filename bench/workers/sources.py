@@ -1,4 +1,4 @@
-"""From a config entry to a loaded tokenizer, in whatever process needs it."""
+"""Loads the tokenizer of a config entry, in any process."""
 
 from __future__ import annotations
 

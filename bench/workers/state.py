@@ -38,7 +38,7 @@ class WorkerState:
     contents: tuple[Path, str] | None = None
     """Where token bytes were written last, and the fingerprint of their tokenizer."""
     tallies: tuple[Any, Any] | None = None
-    """The counts that suites looked at last, behind what they were read from."""
+    """The counts that suites read last, keyed by their source."""
     session: Any = None
     """State of the running timing."""
 

@@ -110,7 +110,7 @@ def run(
     done; see `tokbench.bench.progress.Progress`. `new`, `rerun` and `keep_cells` are those of the
     command.
 
-    Whatever a run survives, such as a tokenizer that cannot be loaded, is in
+    Failures that a run survives, such as a tokenizer that cannot be loaded, is in
     `Results.problems`. Raises `TokbenchError` for a config that is wrong and for a folder that
     cannot be written.
     """

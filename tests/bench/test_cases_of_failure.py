@@ -150,7 +150,7 @@ def test_c1_code_of_a_data_set_is_refused_before_a_run(
     done = tokbench(tmp_path, "validate", "c.yaml")
     assert done.returncode == 2
     assert "corpora.c: data set" in done.stderr
-    assert "is made by a loading script" in done.stderr
+    assert "requires a loading script" in done.stderr
     corpus["trust_remote_code"] = True  # type: ignore[assignment]
     (tmp_path / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
     for command in ("validate", "run"):

@@ -142,7 +142,7 @@ def test_wrong_usage_is_exit_code_2_and_nothing_on_stdout(
 def test_a_folder_that_is_no_run_is_exit_code_3(tokbench: Tokbench) -> None:
     done = tokbench("report", "nowhere")
     assert done.exit_code == 3
-    assert done.stderr == "error: nowhere: is no finished run (no run.json)\n"
+    assert done.stderr == "error: nowhere: is not a finished run (run.json is missing)\n"
 
 
 def test_output_that_cannot_be_written_is_said_in_one_line(tokbench: Tokbench) -> None:

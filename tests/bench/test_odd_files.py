@@ -154,7 +154,7 @@ def test_a_zip_file_of_one_needs_no_other_suffix_and_of_two_is_refused(make, tmp
         ("a.txt", gzip.compress(b"text"), r"a.txt is packed with gzip \(.gz\); give it that suffix"),
         ("a.txt", _zstd(b"text"), r"a.txt is packed with Zstandard \(.zst\)"),
         ("a.parquet.gz", gzip.compress(b""), "Parquet files are packed inside; unpack this one"),
-        ("a.what", b"", "say `format: txt`"),
+        ("a.what", b"", "write `format: txt`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_unpacked_says_what_to_do(

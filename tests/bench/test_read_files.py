@@ -185,7 +185,7 @@ def test_a_value_that_no_row_has_is_named(make, tmp_path, name) -> None:
 
 def test_plain_text_has_no_columns_to_look_at(make, tmp_path) -> None:
     write(tmp_path, "a.txt", "a\n")
-    with pytest.raises(CorpusError, match=r"a.txt: plain text has no columns that `where`"):
+    with pytest.raises(CorpusError, match=r"a.txt: `where` requires columns"):
         make(source="files", path="a.txt", where={"lang": "en"})
 
 
@@ -260,7 +260,7 @@ def test_gzip_files_are_read_as_they_are(make, tmp_path) -> None:
 
 def test_a_suffix_that_tells_nothing_asks_for_the_format(make, tmp_path) -> None:
     write(tmp_path, "a.py", "print()\n")
-    with pytest.raises(CorpusError, match="say `format: txt`"):
+    with pytest.raises(CorpusError, match="write `format: txt`"):
         make("python", source="files", path="a.py", kind="code")
     one = make("python", source="files", path="a.py", kind="code", format="txt", unit="document")
     assert texts(one) == ["print()\n"]

@@ -306,7 +306,9 @@ def test_a_full_disk_ends_a_run_and_keeps_what_is_finished(
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path, good_run: RunOutcome) -> None:
-    with pytest.raises(ResultsError, match=r"nowhere: is no finished run \(no run\.json\)$"):
+    with pytest.raises(
+        ResultsError, match=r"nowhere: is not a finished run \(run\.json is missing\)$"
+    ):
         load_results(tmp_path / "nowhere")
     shutil.copy(good_run.results.folder / "plan.json", tmp_path)
     with pytest.raises(ResultsError, match="run its config again to complete it"):

@@ -172,7 +172,7 @@ def test_texts_may_be_a_number_for_all_or_for_some_corpora(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"texts": {"tow": 3}}, "there is no corpus 'tow'; did you mean 'two'?"),
+        ({"texts": {"tow": 3}}, "unknown corpus 'tow'; did you mean 'two'?"),
         ({"texts": -1}, "texts"),
         ({"focus": {"en": 1, "english": 1}}, "no corpus has a language 'english'; did you mean"),
         ({"focus": {"en": 1, "fr": 1}}, "no corpus has all of these languages"),

@@ -41,7 +41,7 @@ def test_a_pinned_revision_is_the_one_read(texts, read) -> None:
 def test_a_data_set_made_by_a_script_is_refused_with_what_to_do(hub, read) -> None:
     hub.add("datasets/owner/texts", {"texts.py": b"", "data/train.parquet": parquet("one")})
     reason = read().reason
-    assert "is made by a loading script" in reason
+    assert "requires a loading script" in reason
     assert "refs/convert/parquet" in reason
 
 

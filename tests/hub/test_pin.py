@@ -79,7 +79,7 @@ def test_validate_refuses_what_a_script_makes(tokbench, hub) -> None:
     hub.add("datasets/owner/gone", {"gone.py": b"", "README.md": b""})
     done = tokbench("validate", "mixed.yaml")
     assert done.returncode == 2
-    assert "error: corpora.gone: data set 'owner/gone' is made by a loading script" in done.stderr
+    assert "error: corpora.gone: data set 'owner/gone' requires a loading script" in done.stderr
     assert "revision refs/convert/parquet" in done.stderr
 
 
@@ -101,7 +101,7 @@ def test_a_run_refuses_what_a_script_makes_and_measures_the_rest(tokbench, hub, 
     done = tokbench("run", "mixed.yaml", "--jobs", "1")
     assert done.returncode == 3
     assert "corpus gone, eng_Latn" in done.stderr
-    assert "is made by a loading script" in done.stderr
+    assert "requires a loading script" in done.stderr
     cells = load_results(tmp_path / "runs" / "mixed-1").run["cells"]
     assert {c["corpus"]: c["status"] for c in cells} == {
         "ours": "ok", "theirs": "ok", "gone": "failed",

@@ -28,7 +28,7 @@ FAMILIES = ("words", "letters", "spaces", "digits")
 LONGEST = 32_000
 """Code points of the longest text whose time is taken."""
 STEEP = 1.3
-"""Exponent of time over length above which growth is told, where the interval lies above it."""
+"""Exponent of time over length above which growth is reported, if the interval lies above it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def files_of(written: Sequence[str], named: Sequence[str]) -> list[TextFile]:
         raise UsageError("give a FILE, or --language LANGUAGE=FILE")
     for _, file in pairs:
         if not Path(file).is_file():
-            what = "is a folder" if Path(file).is_dir() else "there is no such file"
+            what = "is a folder" if Path(file).is_dir() else "the file does not exist"
             raise UsageError(f"{file}: {what}")
     return [look_at(Path(file), file, language) for language, file in pairs]
 
@@ -100,7 +100,8 @@ def _together(files: Sequence[TextFile]) -> dict[str, Any]:
     for one in files:
         if one.language == "und":
             raise UsageError(
-                f"{one.written}: the name does not tell the language; give --language CODE=FILE"
+                f"{one.written}: cannot find the language in the file name; give --language "
+                "CODE=FILE"
             )
         if one.language in languages:
             raise UsageError(f"two files are {one.language}; one language is one file")

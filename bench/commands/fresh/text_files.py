@@ -45,7 +45,7 @@ class TextFile:
     """A BCP-47 code that the name holds, a Pygments alias for code, else ``und``."""
     kind: Kind = "natural"
     format: str | None = None
-    """None where the suffix tells."""
+    """None if the suffix decides."""
     text: str | None = None
     """The column of the text; None for plain text."""
     id: str | None = None
@@ -89,7 +89,7 @@ def look_at(path: Path, written: str, language: str | None = None) -> TextFile:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format, below a packing.
+    """Return the suffix that names the format, below a packing.
 
     >>> suffix_of(Path("news.EN.txt.gz")), suffix_of(Path("train.en"))
     ('.txt', '.en')
@@ -106,7 +106,8 @@ def code_in(written: str) -> tuple[str, str] | None:
     With it comes the path with ``{language}`` in its place.
 
     >>> code_in("data/news.en.txt"), code_in("sw_Latn/a.jsonl"), code_in("train.de")
-    (('en', 'data/news.{language}.txt'), ('sw_Latn', '{language}/a.jsonl'), ('de', 'train.{language}'))
+    (('en', 'data/news.{language}.txt'), ('sw_Latn', '{language}/a.jsonl'), ('de',
+    'train.{language}'))
     >>> code_in("my data.txt"), code_in("the.txt")
     (None, None)
     """
@@ -157,7 +158,8 @@ def _columns(path: Path, format_: str | None) -> tuple[str | None, str | None]:
     text = next((one for one in TEXT_COLUMNS if one in names), None)
     if text is None:
         raise UsageError(
-            f"{path}: no column is called {', '.join(TEXT_COLUMNS)}; there are: {', '.join(names)}. "
+            f"{path}: no column is called {', '.join(TEXT_COLUMNS)}; there are: "
+            f"{', '.join(names)}. "
             "Write a config and say `text: COLUMN`"
         )
     return text, "id" if "id" in names else None

@@ -67,7 +67,7 @@ def test_files_that_are_not_parallel_get_the_refusal_of_a_run(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gone.txt", "-t", "gpt2"], "gone.txt: there is no such file"),
+        (["gone.txt", "-t", "gpt2"], "gone.txt: the file does not exist"),
         (["one.py", "-t", "gpt2", "--parallel"], "--parallel needs two files or more"),
         (["--language", "news.en.txt", "-t", "gpt2"], "write LANGUAGE=FILE"),
         (["-t", "gpt2"], "give a FILE"),
