@@ -148,7 +148,8 @@ class CodesTokenizer:
             for entry in self.entries
         ]
         content[0] = None
-        return Vocabulary(token_bytes=content, unknown_ids=frozenset({0}))
+        ending = frozenset(i for i, entry in enumerate(self.entries) if entry.endswith(END))
+        return Vocabulary(token_bytes=content, unknown_ids=frozenset({0}), ending_ids=ending)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:

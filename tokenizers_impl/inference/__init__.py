@@ -1,0 +1,1 @@
+"""Other ways to encode with a vocabulary that is there."""
