@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
 from tokbench.bench.cli.shared import AS_JSON, CONFIG, OFFLINE, ROOT, SET, load
+
+if TYPE_CHECKING:
+    from tokbench.bench.commands.upkeep.estimate import Forecast
+    from tokbench.bench.config.schema import Config
 
 
 @click.command()
@@ -172,26 +176,54 @@ def conform(
 @click.command()
 @CONFIG
 @SET
+@click.option("--estimate", is_flag=True, help="Measure a small part, and say what all will take.")
+@ROOT
+@OFFLINE
 @AS_JSON
-def plan(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def plan(
+    config: str,
+    overrides: tuple[str, ...],
+    estimate: bool,
+    root: Path | None,
+    offline: bool,
+    as_json: bool,
+) -> None:
     """Show what a run of CONFIG would measure.
 
+    With --estimate also how much text it reads, and how many seconds, memory and disk it takes.
     Exit code 3 if a file that CONFIG names is missing or of the wrong kind.
     """
     from tokbench.bench.console import message, result, result_json
     from tokbench.bench.run.plan import make_plan
     from tokbench.bench.run.preflight import lacks, told
 
-    loaded = load(config, overrides)
+    loaded = load(config, overrides, root)
     made = make_plan(loaded)
+    found = _forecast(loaded, offline) if estimate else None
     if as_json:
         cells = [cell._asdict() for cell in made.cells]
-        result_json({"name": made.name, "plan": made.sha256, "cells": cells})
+        more = {} if found is None else {"estimate": found.to_json()}
+        result_json({"name": made.name, "plan": made.sha256, "cells": cells, **more})
     else:
         result(made.describe())
+        if found is not None:
+            from tokbench.bench.commands.upkeep.estimate import render
+
+            result(render(found))
     if missing := lacks(loaded):
         message(f"error: {told(loaded, missing)}")
         sys.exit(3)
+
+
+def _forecast(config: Config, offline: bool) -> Forecast:
+    from tokbench.bench.commands.upkeep.estimate import forecast
+    from tokbench.bench.progress import SILENT
+    from tokbench.bench.workers.executors import executor, interruptible
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    with interruptible(), executor(None, SILENT) as workers:
+        return forecast(config, workers)
 
 
 @click.command()

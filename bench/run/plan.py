@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.environment import library_versions
-from tokbench.bench.markup import table
+from tokbench.bench.markup import plural, table
 from tokbench.bench.results.schemas import SCHEMA_VERSION
 from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.timing.suite import ClockSuite
@@ -26,16 +26,20 @@ class Plan:
     sha256: str
 
     def describe(self) -> str:
-        """Return the plan in words, one line per tokenizer and corpus."""
-        groups: dict[tuple[str, str], list[str]] = {}
+        """Return the plan in words: the tokenizers, then each corpus with its languages, once."""
+        tokenizers = list(dict.fromkeys(cell.tokenizer for cell in self.cells))
+        corpora: dict[str, list[str]] = {}
         for cell in self.cells:
-            groups.setdefault((cell.tokenizer, cell.corpus), []).append(cell.language)
-        rows = [
-            [tokenizer, corpus, str(len(languages)), ", ".join(languages)]
-            for (tokenizer, corpus), languages in groups.items()
-        ]
-        listed = table(["tokenizer", "corpus", "cells", "languages"], rows, right=[2])
-        return f"{self.name}: {len(self.cells)} cells\n{listed}"
+            if cell.tokenizer == tokenizers[0]:
+                corpora.setdefault(cell.corpus, []).append(cell.language)
+        rows = [[name, str(len(some)), ", ".join(some)] for name, some in corpora.items()]
+        listed = table(["corpus", "languages", "which"], rows, right=[1])
+        times = plural(len(tokenizers), "tokenizer")
+        return (
+            f"{self.name}: {plural(len(self.cells), 'cell')}: {times} \u00d7 "
+            f"{plural(len(rows), 'corpus', 'corpora')}\n"
+            f"tokenizers: {', '.join(tokenizers)}\n{listed}"
+        )
 
 
 def make_plan(config: Config) -> Plan:

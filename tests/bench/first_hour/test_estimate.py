@@ -1,0 +1,60 @@
+"""`tokbench plan` says languages once, and with `--estimate` what a run will read and take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from tokbench.bench.commands.upkeep.estimate import forecast
+from tokbench.bench.config.schema import load_config
+from tokbench.bench.run.plan import make_plan
+from tokbench.bench.workers.executors import Inline
+
+Tokbench = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def config() -> dict[str, object]:
+    return {
+        "name": "mine",
+        "corpora": {"s": {"source": "files", "path": "{language}.txt", "languages": ["en", "fr"]}},
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}, "chars": {"type": "characters"}},
+    }
+
+
+def test_languages_are_listed_once_for_all_tokenizers(tmp_path: Path) -> None:
+    said = make_plan(load_config(config(), folder=tmp_path)).describe()
+    assert said.splitlines() == [
+        "mine: 4 cells: 2 tokenizers × 1 corpus",
+        "tokenizers: bytes, chars",
+        "corpus  languages  which",
+        "s               2  en, fr",
+    ]
+
+
+def test_an_estimate_reads_a_part_and_knows_the_size_of_the_whole(tmp_path: Path) -> None:
+    for language in ("en", "fr"):
+        (tmp_path / f"{language}.txt").write_text("nine char\n" * 5000, encoding="utf-8")
+    loaded = load_config(config(), folder=tmp_path)
+    found = forecast(loaded, Inline(), jobs=1)
+    assert (found.bytes, found.unknown, found.machines) == (100_000, (), 1)
+    assert found.problems == ()
+    assert 0 < found.seconds < 120
+    assert found.disk > 200_000
+    few = load_config(config(), overrides=["corpora.s.limit={rows: 100}"], folder=tmp_path)
+    assert forecast(few, Inline(), jobs=1).bytes == 1800  # 2 languages × 100 rows × 9 bytes
+
+
+def test_the_command_gives_the_estimate_and_leaves_nothing_behind(
+    tmp_path: Path, tokbench: Tokbench
+) -> None:
+    for language in ("en", "fr"):
+        (tmp_path / f"{language}.txt").write_text("a b\n", encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(json.dumps(config()), encoding="utf-8")
+    done = tokbench(tmp_path, "plan", "c.yaml", "--estimate")
+    assert done.returncode == 0, done.stderr
+    assert "reads about 0.0 MB of text\ntakes about " in done.stdout
+    as_json = json.loads(tokbench(tmp_path, "plan", "c.yaml", "--estimate", "--json").stdout)
+    assert as_json["estimate"]["bytes"] == 8
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.yaml", "en.txt", "fr.txt"]
