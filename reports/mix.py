@@ -120,7 +120,7 @@ def _next(other: Standing) -> str:
     ratio, low, high = other.ratio or 1.0, other.low or 1.0, other.high or 1.0
     ends = f"95 % interval {signed(low - 1)} to {signed(high - 1)}"
     if other.rank == 1:
-        return f"{other.tokenizer} cannot be told from it ({signed(ratio - 1)}, {ends})"
+        return f"{other.tokenizer} cannot be distinguished from it ({signed(ratio - 1)}, {ends})"
     return f"next is {other.tokenizer} with {percent(ratio - 1)} more ({ends})"
 
 

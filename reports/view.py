@@ -351,7 +351,8 @@ def verdicts(view: View) -> list[str]:
     bundled = [name for name in view.ordered_corpora if view.is_bundled(name)]
     if bundled:
         sentences.append(
-            f"{listed(bundled)} {word_for(len(bundled), 'is', 'are')} bundled text: enough for first "
+            f"{listed(bundled)} {word_for(len(bundled), 'is', 'are')} bundled text: enough for "
+            "first "
             "contact and for tests, far too small to choose a tokenizer by."
         )
     return sentences
@@ -411,13 +412,14 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     elif all(line.first_in == len(languages) for line in ranked):
         sentences = [
             f"On {corpus}, no ranked tokenizer surely writes fewer tokens than another: "
-            f"{view.documents(corpus)} for each language cannot tell them apart."
+            f"{view.documents(corpus)} for each language cannot distinguish them."
         ]
     elif len(languages) == 1:
         fewest = [line.tokenizer for line in ranked if line.tokens == ranked[0].tokens]
         near = [n for line in ranked if line.first_in and (n := line.tokenizer) not in fewest]
         sentences = [
-            f"On {corpus}, {listed(fewest)} {word_for(len(fewest), 'writes', 'write')} the fewest tokens"
+            f"On {corpus}, {listed(fewest)} {word_for(len(fewest), 'writes', 'write')} the fewest "
+            "tokens"
             + (
                 f"; {listed(near)} {word_for(len(near), 'is', 'are')} not surely worse."
                 if near
@@ -428,13 +430,15 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
         best = [line for line in ranked if line.first_in == ranked[0].first_in]
         names = [line.tokenizer for line in best]
         sentences = [
-            f"On {corpus}, {listed(names)} {word_for(len(names), 'ranks', 'rank')} first in {best[0].first_in} of "
+            f"On {corpus}, {listed(names)} {word_for(len(names), 'ranks', 'rank')} first in "
+            f"{best[0].first_in} of "
             f"{len(languages)} languages (a first place can be shared)."
         ]
     trained = [line.tokenizer for line in lines if corpus in trained_on(view, line.tokenizer)]
     if trained:
         sentences.append(
-            f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} itself, which flatters "
+            f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} "
+            "itself, which flatters "
             f"{word_for(len(trained), 'it', 'them')} there, so "
             f"{word_for(len(trained), 'it is', 'they are')} not ranked."
         )

@@ -86,12 +86,12 @@ def _nothing_to_train_on(documents: int) -> str:
 
 
 def size_note(requested: int, reached: int) -> tuple[str, ...]:
-    """Say that another vocabulary size came out than was asked for, or nothing.
+    """Return a note if the vocabulary size differs from the requested one, or nothing.
 
     >>> size_note(5000, 444)
-    ('vocabulary size 5000 was asked for and 444 reached: the corpus has no more entries to give',)
+    ('vocabulary size 5000 was requested and 444 reached: the corpus has no more entries to give',)
     >>> size_note(50, 256)[0]
-    'vocabulary size 50 was asked for and 256 reached: the alphabet alone is larger'
+    'vocabulary size 50 was requested and 256 reached: the alphabet alone is larger'
     """
     if reached == requested:
         return ()
@@ -100,7 +100,7 @@ def size_note(requested: int, reached: int) -> tuple[str, ...]:
         if reached < requested
         else "the alphabet alone is larger"
     )
-    return (f"vocabulary size {requested} was asked for and {reached} reached: {reason}",)
+    return (f"vocabulary size {requested} was requested and {reached} reached: {reason}",)
 
 
 def checked_special_tokens(tokens: Iterable[str]) -> None:

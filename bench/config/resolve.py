@@ -81,7 +81,7 @@ def _unknown(written: str, finders: Sequence[FinderPlugin]) -> str:
     if hint is None and near:
         hint = f"did you mean {' or '.join(map(repr, near))}"
     shown = repr(written if len(written) <= 80 else f"{written[:80]}…")
-    missing = "" if not re.search(r"[/\\.]", written) else f"there is no file {shown}. "
+    missing = "" if not re.search(r"[/\\.]", written) else f"file {shown} does not exist. "
     names = f"names: {', '.join(known)}"
     meant = f"{hint}? " if hint else ""
     said = f"; {missing}{meant}" if missing or meant else ". "

@@ -23,7 +23,7 @@ def verdicts(view: View) -> Iterator[str]:
             continue
         left = len(rows) - len(whole)
         aside = f"; left aside: {plural(left, 'tokenizer')} refused in some of them" if left else ""
-        yield f"On {corpus}, the dearest of {most} languages costs {_told(view, corpus, whole)}{aside}."
+        yield f"On {corpus}, the most expensive of {most} languages costs {_told(view, corpus, whole)}{aside}."
 
 
 def _told(view: View, corpus: str, ordered: Sequence[Row]) -> str:

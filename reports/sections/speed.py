@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tokbench.bench.markup import count, escape, number, plural
+from tokbench.bench.markup import count, escape, number, plural, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import mark_of
 from tokbench.reports.sections.conformance import mark_explained, speed_name
@@ -115,9 +115,10 @@ def _opening(view: View, values: Values) -> str:
     pinned = ", ".join(dict.fromkeys(escape(r["params"]["reference"]) for r in ratios))
     processes = params["processes"]
     lines = [
-        f"How often as fast as {pinned}, which was timed in the same rounds: 2 is twice as fast. By "
-        "CPU time on one thread, by the wall on several and for latency.",
-        f"{plural(processes, 'fresh process', 'fresh processes')} of each tokenizer, {ratios[0]['n']:,} rounds in all, taken in "
+        f"Speed relative to {pinned}, timed in the same rounds (2 = twice as fast). "
+        "By CPU time on one thread, by wall time on several and for latency.",
+        f"{plural(processes, 'fresh process', 'fresh processes')} of each tokenizer, "
+        f"{ratios[0]['n']:,} rounds in all, taken in "
         "turns, garbage collection off, ids without offsets.",
         f"In brackets the 95 % interval{_over(params)}. {_multiplicity(params)}",
         f"≈: not resolvable, {_why_not(params)}. The floor is how far the pinned tokenizer was "
@@ -139,7 +140,7 @@ def _over(params: Mapping[str, Any]) -> str:
 def _multiplicity(params: Mapping[str, Any]) -> str:
     if params["correction"] == "holm":
         return "Intervals are pointwise; verdicts are corrected for the comparisons of their table."
-    return "All is pointwise: 1 in 20 intervals misses the truth, whatever their number."
+    return "All intervals are pointwise: on average 1 in 20 misses the true value."
 
 
 def _comparisons(values: Values, shape: Shape) -> Iterator[str]:
@@ -280,7 +281,10 @@ def _doubts(values: Values) -> Iterator[str]:
         if row["detail"] and row["status"] == "ok"
     ]
     if lines:
-        yield folded(f"{len(lines)} figures are less than sure", "\n".join(lines))
+        yield folded(
+            f"{plural(len(lines), 'measurement')} {word_for(len(lines), 'is', 'are')} unreliable",
+            "\n".join(lines),
+        )
 
 
 def untimed(view: View) -> Iterator[str]:

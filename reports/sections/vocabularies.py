@@ -67,7 +67,7 @@ def vocabulary_section(view: View) -> Iterator[str]:
     yield "## What the vocabularies hold"
     yield from _kinds(view, names)
     yield "### Entries by category"
-    yield "Shares of all entries, told from their bytes. Each entry is in one category."
+    yield "Shares of all entries, determined from their bytes. Each entry is in one category."
     yield crossed("category", names, CATEGORIES, _category_of(view), CATEGORIES.__getitem__)
     yield from _scripts(view, names)
     yield from _dead_weight(view, names)
@@ -149,10 +149,11 @@ def _dead_weight(view: View, names: list[str]) -> Iterator[str]:
     yield "### Entries that may be dead weight"
     yield (
         "Duplicates are entries beyond the first with equal text, or with one normal form. Not "
-        "merged: BPE does not build them from their own content; a dash where the model is not BPE. Not found: neither the corpora "
+        "merged: BPE does not build them from their own content; a dash where the model is not "
+        "BPE. Not found: neither the corpora "
         "nor texts made of the entry in many contexts gave them; in brackets, bytes that occur in "
-        "no UTF-8. All are static candidates: whether a model knows an entry, only its weights "
-        "can tell."
+        "no UTF-8. All are static candidates: only the weights of a model "
+        "show whether it knows an entry."
     )
     header = ["tokenizer", "duplicates", "by NFC", "by NFKC", "not merged", "not found"]
     header += ["share of entries", "added that swallow space"]

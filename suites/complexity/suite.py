@@ -44,7 +44,8 @@ EXPONENT = MetricSpec(
     "of a few calls); interval ± t · s ÷ √Σ(x − x̄)² with m − 2 degrees of freedom.",
     source="Least squares through logarithms, as in Goldsmith, Aiken and Wilkerson, Measuring "
     "Empirical Computational Complexity, 2007.",
-    not_meant="It is no bound and no proof: a curve can bend beyond the longest text. The interval "
+    not_meant="It is neither a bound nor a proof: a curve can bend beyond the longest text. The "
+    "interval "
     "is about the straightness of the line, not about other machines.",
     trap="Encoding the same text again: a cache of words answers, and quadratic looks linear. "
     "Here every call gets a text of its own.",
@@ -107,7 +108,7 @@ class Complexity(ClockSuite):
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in FAMILIES:
-                raise ValueError(f"there is no family {name!r}; there are: {', '.join(FAMILIES)}")
+                raise ValueError(f"unknown family {name!r}; use one of: {', '.join(FAMILIES)}")
         return names
 
     def lengths(self) -> list[int]:

@@ -114,7 +114,7 @@ def _normalized(cell: Cell, reference: str, tallies: Tallies) -> Measurement:
     if other is None or not other.tally.total("tokens"):
         why = Why("reference_missing", f"the reference {reference} was not counted here")
         if other is None and reference not in tallies.tokenizers:
-            words = f"the reference {reference} is no tokenizer of this run"
+            words = f"the reference {reference} is not a tokenizer of this run"
             why = Why("reference_missing", words)
     else:
         why = why_not_its_price((cell, other), tallies)

@@ -27,7 +27,7 @@ UNK_RATE = MetricSpec(
     definition="Share of tokens that are unknown tokens.",
     formula="unknown tokens ÷ tokens",
     source="Common usage.",
-    not_meant="How much text is lost: one unknown token can stand for a whole word of 100 "
+    not_meant="The amount of lost text: one unknown token can replace a whole word of 100 "
     "characters.",
     trap="Reading a good compression without looking here: text that became unknown tokens "
     "counts as few tokens.",
@@ -52,7 +52,7 @@ BYTE_FALLBACK_RATE = MetricSpec(
     name="byte_fallback_rate",
     unit="share",
     direction="lower",
-    definition="Share of tokens that stand for one byte of a character the vocabulary lacks.",
+    definition="Share of tokens that encode one byte of a character the vocabulary lacks.",
     formula="byte-fallback tokens ÷ tokens",
     source="The byte fallback of SentencePiece; Wang, Cho and Gu, Neural Machine "
     "Translation with Byte-Level Subwords, AAAI 2020, for bytes as units.",

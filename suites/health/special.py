@@ -58,7 +58,7 @@ def _spelled(subject: Subject) -> Check:
             verdict="warn",
             text=f"{len(read)} of {len(known)} are read as control tokens when a text spells them, "
             f"also where that is switched off: {listed([quoted(one) for one in read], 4)}",
-            cost="whoever writes it into a prompt writes a control token; escape it first",
+            cost="writing it into a prompt inserts a control token; escape it first",
             page=_PAGE,
         )
     text = f"the spellings of {plural(len(known), 'special token')} are ordinary text"

@@ -28,7 +28,7 @@ COSTS = {
     "whitespace": "layout is lost: indentation, line ends or runs of spaces",
     "whitespace_added": "decoded text is not what was written; code and URLs break",
     "clean_up": "decoded text is not what was written; switch the decoder's clean-up off",
-    "space_mark": "U+2581 cannot be told from a space",
+    "space_mark": "U+2581 cannot be distinguished from a space",
     "normal_form": "composed and decomposed text have the same ids; offsets and exact quotes move",
     "compatibility": "ﬁ, ①, ² and full-width letters become others: formulas and names change",
     "case": "capitals are gone",

@@ -89,7 +89,7 @@ def known_explanations(names: tuple[str, ...]) -> tuple[str, ...]:
     known = (*CHANGES, *OTHER_REASONS)
     for name in names:
         if name not in known:
-            raise ValueError(f"{name!r} is no explanation; there are: {', '.join(known)}")
+            raise ValueError(f"unknown explanation {name!r}; use one of: {', '.join(known)}")
     return names
 
 

@@ -71,7 +71,7 @@ RANK_FREQUENCY = MetricSpec(
     formula="count of the r-th id ÷ tokens",
     source="Zipf 1949.",
     not_meant="A curve per language: languages weigh as much as they have tokens.",
-    trap="Plotting every rank: ids seen once make a staircase that is no data.",
+    trap="Plotting every rank: ids seen once make a staircase that is an artefact.",
 )
 VOCABULARY_UTILIZATION = MetricSpec(
     name="vocabulary_utilization",

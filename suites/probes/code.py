@@ -253,7 +253,7 @@ def _indentation(subject: Subject, code: CodeText, tokens: IntArray) -> Measurem
     value = n_tokens / code.levels if code.levels and n_tokens else None
     why = None
     if value is None:
-        why = Why("text_dropped", "no token stands for indentation")
+        why = Why("text_dropped", "no token covers indentation")
     if not code.levels:
         why = Why("nothing_found", "no line is indented")
     return _one(subject, code, INDENT_LEVEL, value, code.levels, "levels", why)

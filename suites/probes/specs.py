@@ -97,8 +97,8 @@ PROBE_TOKENS = MetricSpec(
     source="tokbench.",
     not_meant="How often such strings occur; between probes nothing can be compared, since their "
     "strings differ in length.",
-    trap="Reading few tokens as good where the string does not survive: the share of exact round "
-    "trips stands beside.",
+    trap="Reading few tokens as good where the string does not survive: compare the share of exact "
+    "round trips.",
 )
 TOKENS_PER_LINE = MetricSpec(
     name="tokens_per_line",

@@ -16,9 +16,10 @@ ENCODE_THROUGHPUT = MetricSpec(
     formula="passes × bytes of the text ÷ 10⁶ ÷ wall seconds of the sample",
     source="tokbench; samples that take turns as in Kalibera and Jones 2013, Rigorous "
     "Benchmarking in Reasonable Time.",
-    not_meant="A speed of the tokenizer everywhere: it is one machine's, in one call over one text. "
+    not_meant="A speed of the tokenizer everywhere: it is one machine's, in one call over one "
+    "text. "
     "Compare within one table, and never between languages, whose characters take one to four "
-    "bytes. Tokens per second would favour whoever cuts the text into more tokens.",
+    "bytes. Tokens per second would favour tokenizers that split the text into more tokens.",
     trap="Timing one tokenizer in batches and another text by text, one with offsets and another "
     "without, one on all cores and another on one; text that a cache of words has seen before.",
 )
@@ -45,14 +46,15 @@ TRAIN_THROUGHPUT = MetricSpec(
     source="tokbench.",
     not_meant="A rate that holds for more text: training often grows faster than its text, and "
     "with the size of the vocabulary.",
-    trap="Comparing trainers that were asked for vocabularies of different sizes.",
+    trap="Comparing trainers with different requested vocabulary sizes.",
 )
 RELATIVE_SPEED = MetricSpec(
     name="relative_speed",
     unit="ratio",
     direction="higher",
     lane="noisy",
-    definition="Time of the pinned tokenizer ÷ time of this one: same text, same call, same rounds. "
+    definition="Time of the pinned tokenizer ÷ time of this one: same text, same call, same "
+    "rounds. "
     "By CPU seconds on one thread, by wall seconds on several and for latency. The interval is "
     "over processes, or over rounds where there are fewer than three; params give the verdict: "
     "faster, slower, or not resolvable where the interval covers 1, the difference is within the "
@@ -88,7 +90,8 @@ LATENCY_P50 = MetricSpec(
     "processes. By the library's call for a single text; a batch of one where it has none.",
     formula="50th percentile of wall seconds × 10⁶",
     source="tokbench.",
-    not_meant="What a request costs: the server, the template and the copy to the model come on top.",
+    not_meant="What a request costs: the server, the template and the copy to the model come on "
+    "top.",
     trap="A batch call for each text: some libraries start a pool of threads for every batch.",
 )
 LATENCY_P99 = MetricSpec(

@@ -328,7 +328,7 @@ def _ratios(
             continue
         reason = f"the pinned tokenizer {other} was not timed here"
         if other not in contest.tokenizers:
-            reason = f"the pinned tokenizer {other} is no tokenizer of this run, or was not loaded"
+            reason = f"the pinned tokenizer {other} is not in this run, or was not loaded"
         params = {**case.params(), "reference": other}
         yield _row(
             RELATIVE_SPEED,

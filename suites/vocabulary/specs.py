@@ -22,7 +22,8 @@ CATEGORY = MetricSpec(
     name="vocabulary_category_share",
     unit="share",
     direction="none",
-    definition="Share of entries of a category, told from their bytes: letters behind a space, "
+    definition="Share of entries of a category, determined from their bytes: letters behind a "
+    "space, "
     "letters without one, digits, white space, punctuation and symbols, mixed, not valid UTF-8 on "
     "their own (partial_utf8), byte_fallback, special, empty.",
     formula="entries of the category ÷ entries",
@@ -47,8 +48,8 @@ DUPLICATES = MetricSpec(
     unit="entries",
     direction="lower",
     definition="Entries beyond the first of their kind: by decoded, equal bytes and equal decoded "
-    "text at several ids; by NFC or NFKC, different texts with one normal form, which a "
-    "tokenizer that normalizes so can never tell apart.",
+    "text at several ids; by NFC or NFKC, different texts with one normal form, which a tokenizer "
+    "with that normalization cannot distinguish.",
     formula="Σ over groups of equal entries of (entries − 1)",
     source="tokbench; normal forms by Unicode Standard Annex 15.",
     not_meant="Waste by itself: without normalization both forms can occur in text.",
@@ -77,8 +78,8 @@ UNREACHED = MetricSpec(
     "Params count those of them that are pieces of characters, and whose bytes no UTF-8 has.",
     formula="|{entry : in no ids of the corpora, nor of encode(context(entry))}|",
     source=f"{_MAGIKARP}, who encode decoded entries; tokbench adds contexts and raw bytes.",
-    not_meant="Glitch tokens: whether an entry is badly trained can be told only from a model's "
-    "weights or its answers.",
+    not_meant="Glitch tokens: only a model's weights or its answers show whether an entry is badly "
+    "trained.",
     trap="Decoding an entry and encoding the result: pieces of characters and words that need a "
     "space before them then look unreachable.",
 )

@@ -153,7 +153,7 @@ def test_data_files_may_name_the_language(make, tmp_path) -> None:
 
 
 def test_a_folder_that_is_missing_is_not_looked_for_on_the_hub(make) -> None:
-    with pytest.raises(CorpusError, match=r"there is no folder './nowhere'"):
+    with pytest.raises(CorpusError, match=r"folder './nowhere' does not exist"):
         make(source=HUB, path="./nowhere", split="train")
 
 

@@ -158,7 +158,7 @@ def test_a_tokenizer_that_failed_is_not_said_to_lose_text(broken_run: RunOutcome
         (
             ["abcd efgh"],
             "On c, no ranked tokenizer surely writes fewer tokens than another: 1 document for "
-            "each language cannot tell them apart.",
+            "each language cannot distinguish them.",
         ),
         (["abcd"] * 40, "On c, again and half write the fewest tokens."),
         (

@@ -98,7 +98,7 @@ def test_a_corpus_that_cannot_fill_the_vocabulary_gives_a_smaller_one_and_says_s
 ) -> None:
     model = trainer(kind, vocab_size=8000).train(corpus(), tmp_path)
     assert 0 < model.vocab_size_reached < 8000
-    assert f"8000 was asked for and {model.vocab_size_reached} reached" in model.notes[0]
+    assert f"8000 was requested and {model.vocab_size_reached} reached" in model.notes[0]
 
 
 @pytest.mark.parametrize("kind", [SpmBPE, SpmUnigram, TokenizersUnigram])

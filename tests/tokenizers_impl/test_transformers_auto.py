@@ -92,5 +92,5 @@ def test_code_of_a_repository_is_not_run(tmp_path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path) -> None:
-    with pytest.raises(TokenizerError, match="there is no folder './nowhere'"):
+    with pytest.raises(TokenizerError, match="folder './nowhere' does not exist"):
         load(tmp_path, "./nowhere")

@@ -127,7 +127,7 @@ def test_characters_beyond_the_limit_and_long_words_are_not_trained_on() -> None
 def test_a_size_that_was_missed_is_said(tmp_path: Path) -> None:
     model = WordPieceTrainer(vocab_size=5000).train(TEXTS, tmp_path)
     assert model.vocab_size_reached < 5000
-    assert "5000 was asked for" in model.notes[0]
+    assert "5000 was requested" in model.notes[0]
     assert model.documents == len(TEXTS)
 
 

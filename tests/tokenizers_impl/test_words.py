@@ -49,7 +49,7 @@ def test_it_fulfils_the_contract() -> None:
 def test_a_small_corpus_gives_a_small_vocabulary_and_says_so(tmp_path: Path) -> None:
     trained = WordsTrainer(vocab_size=1000, min_frequency=2).train(TEXTS, tmp_path)
     assert trained.vocab_size_reached == 3
-    assert "of 7 distinct words no more occur 2 times" in trained.notes[0]
+    assert "of 7 distinct words no others occur 2 times" in trained.notes[0]
 
 
 @pytest.mark.parametrize(

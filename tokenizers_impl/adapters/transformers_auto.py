@@ -30,7 +30,8 @@ class Transformers(TokenizerPlugin):
     path: str = Field(description="Folder, relative to the config's, or a Hub id `owner/name`.")
     revision: str | None = Field(
         None,
-        description="Commit, tag or branch of the Hub repository; `tokbench pin` writes the commit.",
+        description="Commit, tag or branch of the Hub repository; `tokbench pin` writes the "
+        "commit.",
     )
     fast: bool = Field(
         True, description="`false` asks for the implementation in Python, where one exists."
@@ -55,7 +56,8 @@ class Transformers(TokenizerPlugin):
             if self.fast:
                 return found
             note = (
-                f"fast is false, but transformers has no Python class for it: {type(loaded).__name__} "
+                "fast is false, but transformers has no Python class for it: "
+                f"{type(loaded).__name__} "
                 "is the compiled tokenizer, the same as with fast: true"
             )
             return replace(found, notes=(*found.notes, note))
@@ -74,7 +76,7 @@ def _load(options: Transformers, context: LoadContext) -> tuple[Any, str]:
     local = folder.is_dir()
     if not local and (options.path.startswith((".", "/", "~")) or options.path.count("/") > 1):
         raise TokenizerError(
-            f"there is no folder {options.path!r}; paths start from the config's folder"
+            f"folder {options.path!r} does not exist; paths start from the config's folder"
         )
     try:
         loaded = transformers.AutoTokenizer.from_pretrained(
@@ -162,7 +164,7 @@ def _slow(library: Any, *, match_special: bool) -> SlowTokenizer:
         encode_call=f"transformers.{kind}.tokenize and convert_tokens_to_ids",
         special_tokens=special,
         notes=(
-            f"{kind} of transformers, in Python: what its tokens stand for is read from their "
+            f"{kind} of transformers, in Python: the content of its tokens is read from their "
             "spelling",
         ),
     )

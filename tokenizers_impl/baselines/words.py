@@ -160,8 +160,8 @@ class WordsTrainer(TrainerPlugin):
         if reached == self.vocab_size:
             return ()
         return (
-            f"vocab_size {self.vocab_size} was asked for; it is {reached}, since of {distinct} "
-            f"distinct words no more occur {self.min_frequency} times (min_frequency)",
+            f"vocab_size {self.vocab_size} was requested and {reached} reached: of {distinct} "
+            f"distinct words no others occur {self.min_frequency} times (min_frequency)",
         )
 
 

@@ -245,12 +245,12 @@ class ByteBPETrainer(NestedTrainer):
     def _notes(self, reached: int) -> tuple[str, ...]:
         if reached > self.vocab_size:
             return (
-                f"vocab_size {self.vocab_size} was asked for; the 256 bytes and "
+                f"vocab_size {self.vocab_size} was requested; the 256 bytes and "
                 f"{len(self.special_tokens)} special tokens are always there, so it is {reached}",
             )
         if reached < self.vocab_size:
             return (
-                f"vocab_size {self.vocab_size} was asked for; training ended at {reached}, since "
+                f"vocab_size {self.vocab_size} was requested; training ended at {reached}, since "
                 f"no further pair occurs {self.min_frequency} times (min_frequency)",
             )
         return ()

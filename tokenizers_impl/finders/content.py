@@ -91,7 +91,7 @@ def recognise(path: Path, shown: str) -> Entry:
         or _vocabulary(content, path, shown)
     )
     if found is None:
-        raise TokenizerError(f"{shown} is no tokenizer: {_what(content)}; expected {KINDS}")
+        raise TokenizerError(f"{shown} is not a tokenizer: {_what(content)}; expected {KINDS}")
     return found
 
 
@@ -114,15 +114,15 @@ def _in_folder(folder: Path, shown: str) -> Entry:
 def _read(path: Path, shown: str) -> bytes:
     try:
         if not path.is_file():
-            raise TokenizerError(f"{shown} is no regular file; expected {KINDS}")
+            raise TokenizerError(f"{shown} is not a regular file; expected {KINDS}")
         if path.stat().st_size > MOST_BYTES:
-            raise TokenizerError(f"{shown} is larger than 1 GB, so it is no tokenizer")
+            raise TokenizerError(f"{shown} is larger than 1 GB, so it is not a tokenizer")
         if path.suffix != ".gz":
             return path.read_bytes()
         with gzip.open(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise TokenizerError(f"{shown} holds more than 1 GB, so it is no tokenizer")
+            raise TokenizerError(f"{shown} holds more than 1 GB, so it is not a tokenizer")
         return content
     except (OSError, EOFError, zlib.error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)

@@ -238,7 +238,7 @@ def _corpus(
             left = [file for files in languages.values() for file in files[1:]]
             comments["languages"] = f"one file of each language; not: {listed(left, 3)}"
     if "und" in languages:
-        comments["languages"] = "und: the name does not tell the language; write its code (en, sw)"
+        comments["languages"] = "und: no language in the file name; write its code (en, sw)"
     values |= some[0].options()
     values |= _parallel(folder, some, list(languages), parallel, pivot, comments)
     return _Corpus(values=values, comments=comments)
