@@ -110,6 +110,8 @@ class GateFile(pytest.File):
 
     def _compare(self) -> Comparison:
         """Run the config in worker processes, as `tokbench run` does, and compare."""
+        from dataclasses import replace
+
         from tokbench.bench.compare.sides import compare_sides, side_of
         from tokbench.bench.progress import SILENT
         from tokbench.bench.run import runner
@@ -120,7 +122,9 @@ class GateFile(pytest.File):
             executor(None, SILENT) as workers,
         ):
             output = Path(folder)
-            done = runner.run(self.loaded, output=output, new=True, executor=workers)
+            shown_nowhere = {"reports": {}, "texts": 0}
+            config = replace(self.loaded, run=self.loaded.run.model_copy(update=shown_nowhere))
+            done = runner.run(config, output=output, new=True, executor=workers)
             side = side_of(done.results, self.path.name)
             return compare_sides(self.base, side, self.loaded.run.gate)
 

@@ -148,11 +148,18 @@ def _mark(view: View, corpus: str, line: TokenizerSummary) -> str | None:
 
 
 def _problems(view: View) -> Iterator[str]:
-    """Yield what failed, as sentences for the top of the page."""
-    failed = [cell for cell in view.run["cells"] if cell["status"] == "failed"]
+    """Yield which tokenizers failed in some cells; those that failed in all are in the verdicts."""
+    elsewhere = ("corpus_failed", None)
+    failed = [
+        cell
+        for cell in view.run["cells"]
+        if cell["status"] == "failed" and cell.get("reason") not in elsewhere
+    ]
     for tokenizer in dict.fromkeys(cell["tokenizer"] for cell in failed):
         mine = [cell for cell in failed if cell["tokenizer"] == tokenizer]
-        yield f"{tokenizer} failed in {len(mine)} of {_cells(view, tokenizer)} cells: {mine[0]['detail']}"
+        if tokenizer not in view.failed_tokenizers:
+            total = _cells(view, tokenizer)
+            yield f"{tokenizer} failed in {len(mine)} of {total} cells: {mine[0]['detail']}"
 
 
 def _cells(view: View, tokenizer: str) -> int:
@@ -167,7 +174,8 @@ def _failed(view: View) -> Iterator[str]:
             line = f"{cell['tokenizer']} on {cell['corpus']}: {cell['status']}: {cell['detail']}"
             seen[line] = seen.get(line, 0) + 1
     for finding in view.findings:
-        if finding["kind"] in ("refusal", "warning", "failure"):
+        of_a_cell = finding["suite"] == "run" and finding["kind"] == "failure"
+        if finding["kind"] in ("refusal", "warning", "failure") and not of_a_cell:
             where = " ".join(filter(None, (finding["tokenizer"], finding["corpus"])))
             line = f"{where}: {finding['message']}" if where else finding["message"]
             seen[line] = seen.get(line, 0) + 1

@@ -146,3 +146,18 @@ def test_definitions_are_whole(html: str) -> None:
     definition = definition[: definition.index("</details>")]
     for title in ("Formula", "Source", "What it does not mean", "Unit"):
         assert f"<dt>{title}</dt>" in definition
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_named_once_at_the_top(measure: Any) -> None:
+    corpus = {"source": "files", "path": "en.jsonl", "language": "en", "id": "id"}
+    gone = {"type": "huggingface", "file": "gone.json"}
+    tokenizers = {"well": {"type": "utf8_bytes"}, "gone": gone}
+    results = measure(
+        {"corpora": {"c": corpus}, "tokenizers": tokenizers},
+        {"en.jsonl": ["the cat"], "gone.json": "{}"},
+    ).results
+    written = (results.folder / "report.html").read_text(encoding="utf-8")
+    answer = written[written.index('id="answer"') : written.index('id="focus"')]
+    assert answer.count("gone") == 2  # its name, and that of its file
+    failed = written[written.index('id="failed"') : written.index('id="reproduce"')]
+    assert failed.count("<li>") == 1
