@@ -73,5 +73,5 @@ def test_a_suite_that_cannot_go_on_is_a_problem_and_not_the_end(tmp_path: Path) 
 
 def test_an_explanation_that_does_not_exist_is_refused_in_the_config(tmp_path: Path) -> None:
     pair = {"first": "bytes", "second": "again", "expected": ["nfcc"]}
-    with pytest.raises(ConfigError, match="'nfcc' is no explanation"):
+    with pytest.raises(ConfigError, match="unknown explanation 'nfcc'"):
         measured(tmp_path, {"differential": {"pairs": [pair]}})

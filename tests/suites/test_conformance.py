@@ -250,5 +250,5 @@ def test_what_the_command_cannot_compare_it_says(
 
 
 def test_an_unknown_explanation_is_refused_in_the_config(config: Any) -> None:
-    with pytest.raises(ConfigError, match="'lower' is no explanation"):
+    with pytest.raises(ConfigError, match="unknown explanation 'lower'"):
         config({"conformance": {"engines": {"a": {"reference": "b", "expected": ["lower"]}}}})
