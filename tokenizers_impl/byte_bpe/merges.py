@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -46,9 +46,18 @@ Positions = npt.NDArray[np.int32]
 
 
 def textbook_merges(
-    pieces: Pieces, n_merges: int, *, min_frequency: int = 1, ties: Ties = "smallest"
+    pieces: Pieces,
+    n_merges: int,
+    *,
+    min_frequency: int = 1,
+    ties: Ties = "smallest",
+    given: Sequence[Learned] = (),
+    most_words: int | None = None,
 ) -> list[Learned]:
     """Learn merges by counting all pairs anew for each one.
+
+    `given` merges are carried out first, and what is learned goes on from there. A token of more
+    than `most_words` words is not made.
 
     >>> words = {b"lower": 5, b"lowest": 2, b"newest": 6}
     >>> textbook_merges(words, 1)
@@ -56,12 +65,19 @@ def textbook_merges(
     """
     words = {piece: list(piece) for piece in pieces}
     token_bytes = [bytes([byte]) for byte in range(256)]
+    for left, right, _ in given:
+        joined = (left, right, len(token_bytes))
+        words = {piece: join_pair(ids, joined) for piece, ids in words.items()}
+        token_bytes.append(token_bytes[left] + token_bytes[right])
     merges: list[Learned] = []
     while len(merges) < n_merges:
         counts: Counter[tuple[int, int]] = Counter()
         for piece, ids in words.items():
             for pair in pairwise(ids):
                 counts[pair] += pieces[piece]
+        for left, right in list(counts):
+            if too_long(token_bytes[left] + token_bytes[right], most_words):
+                del counts[left, right]
         if not counts or max(counts.values()) < min_frequency:
             break
         if ties == "smallest":
@@ -75,6 +91,15 @@ def textbook_merges(
         words = {piece: join_pair(ids, joined) for piece, ids in words.items()}
         token_bytes.append(token_bytes[left] + token_bytes[right])
     return merges
+
+
+def too_long(token: bytes, most_words: int | None) -> bool:
+    """Return whether a token holds more words than are allowed.
+
+    >>> too_long(b" of the", 2), too_long(b" of the", 1), too_long(b" of the", None)
+    (False, True, False)
+    """
+    return most_words is not None and len(token.split()) > most_words
 
 
 # --- the fast trainer -----------------------------------------------------------------------------
@@ -99,6 +124,36 @@ def fast_merges(
     [(119, 101, 13), (115, 116, 8)]
     """
     return _Training(pieces, max(min_frequency, 1), ties).run(n_merges, trace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """Where learning goes on: pieces that are cut into tokens already."""
+
+    token_bytes: Sequence[bytes]
+    """By the number of a token: 0 to 255 are the bytes."""
+    cut: Callable[[bytes], Sequence[int]]
+    """Returns the tokens of a piece."""
+
+
+def continued_merges(
+    pieces: Pieces,
+    n_merges: int,
+    begun: Begun,
+    *,
+    min_frequency: int = 1,
+    ties: Ties = "smallest",
+    most_words: int | None = None,
+    trace: Trace | None = None,
+) -> list[Learned]:
+    """Learn further merges of tokens that are there; new ones are numbered after them.
+
+    >>> begun = Begun(token_bytes=[bytes([b]) for b in range(256)], cut=list)
+    >>> continued_merges({b"lower": 5, b"lowest": 2, b"newest": 6}, 2, begun)
+    [(119, 101, 13), (115, 116, 8)]
+    """
+    training = _Training(pieces, max(min_frequency, 1), ties, begun=begun, most_words=most_words)
+    return training.run(n_merges, trace)
 
 
 @dataclass(slots=True)
@@ -153,9 +208,18 @@ class _Training:
     GAP = -1
     GONE = -2
 
-    def __init__(self, pieces: Pieces, min_frequency: int, ties: Ties) -> None:
+    def __init__(
+        self,
+        pieces: Pieces,
+        min_frequency: int,
+        ties: Ties,
+        *,
+        begun: Begun | None = None,
+        most_words: int | None = None,
+    ) -> None:
         self.min_frequency = min_frequency
         self.ties = ties
+        self.most_words = most_words
         self.token_bytes = [bytes([byte]) for byte in range(256)]
         self.symbols, self.weights = _flatten(pieces, gap=self.GAP)
         self.lengths: Positions = np.ones(256, np.int32)
@@ -165,7 +229,10 @@ class _Training:
         self.blocks: list[_Block] = []
         self.fallen: list[tuple[int, _Pair]] = []
         self.threshold = np.iinfo(np.int64).max
-        self._add_first_pairs()
+        if begun is None:
+            self._add_first_pairs()
+        else:
+            self._go_on(pieces, begun)
 
     def run(self, n_merges: int, trace: Trace | None) -> list[Learned]:
         """Join the most frequent pair until there are enough merges or nothing is left."""
@@ -216,6 +283,28 @@ class _Training:
         for byte, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
             self._add(byte, True, right[at[start:end]], at[start:end])
 
+    def _go_on(self, pieces: Pieces, begun: Begun) -> None:
+        """Write the tokens of all pieces over their bytes, and add the pairs they make."""
+        self.token_bytes = list(begun.token_bytes)
+        self.lengths = np.array(list(map(len, self.token_bytes)), np.int32)
+        cuts = [begun.cut(piece) for piece in pieces]
+        counts = np.fromiter(map(len, cuts), np.int64, len(cuts))
+        tokens = np.fromiter(chain.from_iterable(cuts), np.int32, int(counts.sum()))
+        lengths, piece = self.lengths[tokens], np.repeat(np.arange(len(cuts)), counts)
+        # as in `_flatten`: one gap before each piece
+        at = (np.cumsum(lengths) - lengths + piece + 1).astype(np.int32)
+        self.symbols[self.symbols != self.GAP] = self.GONE
+        self.symbols[at] = tokens
+        self.symbols[at + lengths - 1] = tokens
+        inside = np.flatnonzero(piece[1:] == piece[:-1])
+        if len(inside) == 0:
+            return
+        left, right, at = tokens[inside], tokens[inside + 1], at[inside]
+        order = np.argsort(left, kind="stable")
+        found, starts = np.unique(left[order], return_index=True)
+        for token, group in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+            self._add(token, True, right[group], at[group])
+
     def _best(self) -> tuple[int, _Pair, Positions] | None:
         """Return the pair to join, its count and its positions; None when none is left."""
         while True:
@@ -252,6 +341,10 @@ class _Training:
         return True
 
     def _push(self, count: int, pair: _Pair) -> None:
+        if self.most_words is not None:
+            token = self.token_bytes[pair.left] + self.token_bytes[pair.right]
+            if too_long(token, self.most_words):
+                return
         if self.ties == "smallest":
             left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
             heapq.heappush(self.heap, (-count, left, right, pair))

@@ -1,0 +1,1 @@
+"""Trainers that change where or from what byte-level BPE learns."""
