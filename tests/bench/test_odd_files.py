@@ -271,7 +271,9 @@ def test_a_decomposed_name_is_found_by_its_composed_spelling(
 
 def test_a_name_that_is_near_is_offered(make, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("x", encoding="utf-8")
-    with pytest.raises(CorpusError, match="file 'word.txt' does not exist; did you mean 'words.txt'"):
+    with pytest.raises(
+        CorpusError, match="file 'word.txt' does not exist; did you mean 'words.txt'"
+    ):
         make(**FILES, path="word.txt")
 
 
