@@ -1,4 +1,4 @@
-"""The mix of languages that a report answers for, how tokenizers stand for it, and their one order.
+"""The mix of languages that a report answers for, how tokenizers rank for it, and the order of every table.
 
 The mix is the config's `focus` where a corpus has all of its languages, else all languages equally.
 """

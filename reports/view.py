@@ -72,7 +72,7 @@ class View:
     def unranked(self) -> dict[tuple[str, str], frozenset[str]]:
         """Why values of a tokenizer on a corpus must not be compared, by code; none where they may.
 
-        `lost_text` stands for runs that did not store the code.
+        Runs that did not store a code give `lost_text`.
         """
         found: dict[tuple[str, str], set[str]] = {}
         for row in self.rows:
@@ -351,9 +351,8 @@ def verdicts(view: View) -> list[str]:
     bundled = [name for name in view.ordered_corpora if view.is_bundled(name)]
     if bundled:
         sentences.append(
-            f"{listed(bundled)} {word_for(len(bundled), 'is', 'are')} bundled text: enough for "
-            "first "
-            "contact and for tests, far too small to choose a tokenizer by."
+            f"{listed(bundled)} {word_for(len(bundled), 'is', 'are')} bundled text, meant for a first "
+            "look and for tests: too small to choose a tokenizer by."
         )
     return sentences
 
@@ -378,7 +377,7 @@ def _breaches(view: View) -> Iterator[str]:
         if n:
             yield (
                 f"Token bytes of {name} do not add up to the text in {plural(n, 'document')}: its "
-                "bytes per token cannot be trusted, and it is not ranked there."
+                "bytes per token are wrong, and it is not ranked there."
             )
 
 
@@ -399,29 +398,28 @@ def _different(view: View, lines: Sequence[TokenizerSummary]) -> int:
 
 def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list[str]:
     if not view.ranks:
-        return [f"On {corpus}, nothing was ranked: no suite of this run ranks."]
+        return [f"On {corpus}, nothing was ranked: no suite of this run computes ranks."]
     languages = view.languages(corpus)
     ranked = [line for line in lines if line.ranked_in]
     if not ranked:
         sentences = [f"On {corpus}, no tokenizer could be ranked."]
     elif _different(view, ranked) == 1:
         only = listed([line.tokenizer for line in ranked])
-        sentences = [f"On {corpus}, there is nothing to compare {only} with."]
+        sentences = [f"On {corpus}, {only} has nothing to be compared with."]
         if len(lines) > len(ranked):
             sentences = [f"On {corpus}, only {only} could be ranked."]
     elif all(line.first_in == len(languages) for line in ranked):
         sentences = [
-            f"On {corpus}, no ranked tokenizer surely writes fewer tokens than another: "
-            f"{view.documents(corpus)} for each language cannot distinguish them."
+            f"On {corpus}, no ranked tokenizer needs fewer tokens than another beyond the intervals: "
+            f"{view.documents(corpus)} for each language do not tell them apart."
         ]
     elif len(languages) == 1:
         fewest = [line.tokenizer for line in ranked if line.tokens == ranked[0].tokens]
         near = [n for line in ranked if line.first_in and (n := line.tokenizer) not in fewest]
         sentences = [
-            f"On {corpus}, {listed(fewest)} {word_for(len(fewest), 'writes', 'write')} the fewest "
-            "tokens"
+            f"On {corpus}, {listed(fewest)} {word_for(len(fewest), 'needs', 'need')} the fewest tokens"
             + (
-                f"; {listed(near)} {word_for(len(near), 'is', 'are')} not surely worse."
+                f"; {listed(near)} {word_for(len(near), 'is', 'are')} not worse beyond the interval."
                 if near
                 else "."
             )
@@ -437,10 +435,8 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
     trained = [line.tokenizer for line in lines if corpus in trained_on(view, line.tokenizer)]
     if trained:
         sentences.append(
-            f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} "
-            "itself, which flatters "
-            f"{word_for(len(trained), 'it', 'them')} there, so "
-            f"{word_for(len(trained), 'it is', 'they are')} not ranked."
+            f"{listed(trained)} {word_for(len(trained), 'was', 'were')} trained on {corpus} itself and "
+            f"{word_for(len(trained), 'is', 'are')} not ranked there."
         )
     sentences += _the_same(view, lines)
     for reason, unranked in _unranked(view, corpus, lines).items():

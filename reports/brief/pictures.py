@@ -16,7 +16,7 @@ from tokbench.reports.page.figures import HEAT_STYLE, by_script
 from tokbench.reports.view import View
 
 MOST_DOTTED = 4
-"""Tokenizers in a chart of premiums: more could not be told apart."""
+"""Tokenizers in a chart of premiums: more would overlap."""
 
 COLORS = ("#1b6ca8", "#c2410c", "#2e7d32", "#7b1fa2")
 SHAPES = "svg{background:#fff}text{font:11px system-ui,sans-serif;fill:#1c2733}"
@@ -26,7 +26,7 @@ DOT_STYLE = f"{SHAPES}.grid{{stroke:#dde3e8}}.mark path{{stroke-width:2;fill:non
 
 
 class Picture(NamedTuple):
-    """A file, and what a reader who does not see it is told."""
+    """A file, and a sentence for readers who do not see it."""
 
     path: str
     alt: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tokbench.bench.markup import escape, number, plural, word_for
+from tokbench.bench.markup import escape, number, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import mark_of
 from tokbench.reports.mix import order
@@ -56,15 +56,12 @@ def noise(timed: list[Row]) -> str:
     """Say in one sentence how many speeds are uncertain.
 
     >>> noise([{"detail": None}] * 3)
-    'The machine was quiet: all 3 speeds are steady.'
-    >>> noise([{"detail": "unsteady: ..."}, {"detail": None}])
-    'The machine was noisy: 1 of 2 speeds is uncertain.'
+    'The machine was quiet; uncertain speeds: 0 of 3.'
     """
     n = uncertain(timed)
-    if not n:
-        return f"The machine was quiet: all {plural(len(timed), 'speed')} are steady."
-    verb = word_for(n, "is", "are")
-    return f"The machine was noisy: {n:,} of {plural(len(timed), 'speed')} {verb} uncertain."
+    return (
+        f"The machine was {'noisy' if n else 'quiet'}; uncertain speeds: {n:,} of {len(timed):,}."
+    )
 
 
 def uncertain(timed: list[Row]) -> int:

@@ -39,7 +39,7 @@ def _sizes(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
     yield "### Bytes per token"
     yield (
         "Higher is better. Read along a row: it compares tokenizers within a language, never "
-        "languages with each other. Bold: no other tokenizer surely does better (rank 1)."
+        "languages with each other. Bold: rank 1, no other tokenizer is better by its interval."
     )
     yield by_language(view, corpus, names, _bytes_per_token)
     yield folded(

@@ -31,8 +31,8 @@ def growth_section(view: View) -> Iterator[str]:
     yield "## Growth with length"
     yield (
         "k in time ≈ c · length^k on adversarial text, with a 95 % interval that says how straight "
-        f"the line is; 1 is linear, bold is surely above {STEEP}, a dash is not resolvable by this "
-        "clock. After a slash the longest text that was encoded, where something ended the next."
+        f"the line is; 1 is linear, bold: the interval lies above {STEEP}, a dash: too fast for this clock "
+        "to resolve. After a slash: the longest text encoded, where a limit ended the next one."
     )
     cells = [
         [

@@ -28,12 +28,12 @@ def verdicts(view: View) -> Iterator[str]:
 
 def _told(view: View, corpus: str, ordered: Sequence[Row]) -> str:
     first, last = ordered[0], ordered[-1]
-    told = f"{_ratio(view, corpus, first)} times the cheapest under {first['tokenizer']}"
+    told = f"{_ratio(view, corpus, first)} times the cheapest with {first['tokenizer']}"
     if len(ordered) == 1:
         return f"{told} (Gini {number(first['value'])})"
     return (
         f"{told}, the most equal of {len(ordered)} tokenizers (Gini {number(first['value'])}), and "
-        f"{_ratio(view, corpus, last)} times under {last['tokenizer']}, the least equal "
+        f"{_ratio(view, corpus, last)} times with {last['tokenizer']}, the least equal "
         f"({number(last['value'])})"
     )
 

@@ -37,9 +37,9 @@ def verdicts(view: View) -> Iterator[str]:
         )
         if not documents:
             continue
-        told = "the same ids for every document"
+        result = "the same ids for every document"
         if differing:
-            told = f"other ids for {differing:,} of {documents:,} documents"
+            result = f"other ids for {differing:,} of {documents:,} documents"
         hard = sum(row["params"]["differing"] for row in rows if row["corpus"] is None)
         also = f" and for {hard:,} hard strings" if hard else ""
         why = (
@@ -51,7 +51,7 @@ def verdicts(view: View) -> Iterator[str]:
                 else ", all for reasons that were expected"
             )
         )
-        yield f"{first} and {second} give {told}{also}{why}."
+        yield f"{first} and {second} give {result}{also}{why}."
 
 
 def pairs_section(view: View) -> Iterator[str]:

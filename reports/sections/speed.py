@@ -132,8 +132,8 @@ def _over(params: Mapping[str, Any]) -> str:
     if params["interval_over"] == "processes":
         return " over processes"
     return (
-        " over rounds: with fewer than three processes it says nothing of how the next process "
-        "would differ"
+        " over rounds: with fewer than three processes it does not cover the difference between "
+        "processes"
     )
 
 
@@ -154,7 +154,7 @@ def _comparisons(values: Values, shape: Shape) -> Iterator[str]:
 
 
 def _why_not(params: Mapping[str, Any]) -> str:
-    holm = ", or it does not stand up to the correction" if params["correction"] == "holm" else ""
+    holm = ", or the correction leaves it open" if params["correction"] == "holm" else ""
     return f"the interval covers 1 or the difference is within the floor{holm}"
 
 
@@ -274,7 +274,7 @@ def _processes(view: View) -> Iterator[str]:
 
 
 def _doubts(values: Values) -> Iterator[str]:
-    """Yield what was unsteady and what to do about it."""
+    """Yield which figures are uncertain, why, and what to do about it."""
     lines = [
         f"- {escape(name)}, {escape(part.in_words())}, {shape.in_words()}: {escape(row['detail'])}"
         for (_, name, shape, part), row in values.items()

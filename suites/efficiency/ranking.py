@@ -1,4 +1,4 @@
-"""Which tokenizers surely write a language in fewer tokens: pairs and places."""
+"""Which tokenizers need fewer tokens for a language, by paired intervals: pairs and ranks."""
 
 from __future__ import annotations
 

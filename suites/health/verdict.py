@@ -1,4 +1,4 @@
-"""One check of a tokenizer: a verdict, what it costs whoever uses it, and where to read on."""
+"""One check of a tokenizer: a verdict, what it costs its users, and where to read on."""
 
 from __future__ import annotations
 

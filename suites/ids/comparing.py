@@ -85,7 +85,7 @@ class Pair(BaseModel):
 
 
 def known_explanations(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names as they are; raise `ValueError` for one that is no explanation."""
+    """Return the names as they are; raise `ValueError` for an unknown one."""
     known = (*CHANGES, *OTHER_REASONS)
     for name in names:
         if name not in known:

@@ -215,7 +215,7 @@ def _wall_per_cpu(samples: Sequence[Sample]) -> float | None:
 
 
 def instabilities(case: Case, samples: Sequence[Sample], speeds: Sequence[float]) -> Iterator[str]:
-    """Yield what makes a speed less than sure, and what to do about it."""
+    """Yield what makes a speed uncertain, and what to do about it."""
     low, middle, high = quantiles(speeds, n=4, method="inclusive")
     spread = (high - low) / middle if middle else 0.0
     if spread > UNSTEADY:

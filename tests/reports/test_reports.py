@@ -157,13 +157,13 @@ def test_a_tokenizer_that_failed_is_not_said_to_lose_text(broken_run: RunOutcome
     [
         (
             ["abcd efgh"],
-            "On c, no ranked tokenizer surely writes fewer tokens than another: 1 document for "
-            "each language cannot distinguish them.",
+            "On c, no ranked tokenizer needs fewer tokens than another beyond the intervals: 1 document "
+            "for each language do not tell them apart.",
         ),
-        (["abcd"] * 40, "On c, again and half write the fewest tokens."),
+        (["abcd"] * 40, "On c, again and half need the fewest tokens."),
         (
             ["abcd", "efgh"] * 20 + ["efgh"],
-            "On c, other writes the fewest tokens; again and half are not surely worse.",
+            "On c, other needs the fewest tokens; again and half are not worse beyond the interval.",
         ),
     ],
 )
@@ -207,7 +207,9 @@ def test_without_a_suite_that_ranks_nobody_is_said_to_have_failed(measure: Measu
         "suites": ["fidelity"],
     }
     run = measure(config, {"c.jsonl": ["abc", "def"]})
-    assert verdicts(View(run.results)) == ["On c, nothing was ranked: no suite of this run ranks."]
+    assert verdicts(View(run.results)) == [
+        "On c, nothing was ranked: no suite of this run computes ranks."
+    ]
     assert "documents failed" not in report_of(run).split("## Does the text survive?")[0]
 
 

@@ -108,7 +108,10 @@ def test_few_processes_are_said_to_speak_for_themselves_only(report: Callable[..
     few = {"processes": 1, "interval_over": "rounds", "correction": "pointwise"}
     text = report(speed("bytes", 10.0), speed("pieces", 20.0), ratio("pieces", 2.0, **few))
     assert "1 fresh process of each tokenizer" in text
-    assert "over rounds: with fewer than three processes it says nothing of how the next" in text
+    assert (
+        "over rounds: with fewer than three processes it does not cover the difference between"
+        in text
+    )
     assert "4 comparisons, pointwise." in text
     assert "All intervals are pointwise" in text
 

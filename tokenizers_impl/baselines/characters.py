@@ -44,7 +44,7 @@ class Characters(TokenizerPlugin):
 class CodePointBytes(Sequence[bytes | None]):
     """The UTF-8 bytes of each code point, made when asked for; None for surrogates.
 
-    A list would take a second to build and 60 MB to hold for a table nobody reads whole.
+    A list would take a second to build and 60 MB to hold for a table that is never read whole.
 
     >>> table = CodePointBytes()
     >>> len(table), table[0xE9], table[0xD800], table[-1]
