@@ -125,7 +125,7 @@ def pre_tokenization(name: str) -> PreTokenization:
         return PRE_TOKENIZATIONS[name]
     except KeyError:
         raise ConfigError(
-            f"pre-tokenization {name!r} is not known; there are: {', '.join(PRE_TOKENIZATIONS)}"
+            f"unknown pre-tokenization {name!r}; use one of: {', '.join(PRE_TOKENIZATIONS)}"
         ) from None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tokbench.bench.config.yaml_file import MAPPING
 from tokbench.bench.markup import count, escape, listed, percent, plural, word_for
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.mix import order
 from tokbench.reports.sections.speed import untimed
 from tokbench.reports.tables import folded
 from tokbench.reports.view import Row, View
@@ -55,7 +56,7 @@ def failed_cells(view: View) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for cell in view.run["cells"]:
         at_the_top = cell["corpus"] in view.failed_corpora
-        if cell["status"] != "ok" and not at_the_top and cell["tokenizer"] in view.tokenizers:
+        if cell["status"] != "ok" and not at_the_top and cell["tokenizer"] in order(view):
             place = cell["tokenizer"], cell["status"], cell["detail"] or ""
             groups.setdefault(place, []).append(cell)
     for (tokenizer, status, detail), cells in groups.items():
@@ -110,7 +111,7 @@ def _undefined_words(view: View) -> Iterator[str]:
 
 def _spellings(view: View) -> Iterator[str]:
     for corpus in view.corpora:
-        for name in view.tokenizers:
+        for name in order(view):
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
                 matched = view.run["tokenizers"].get(name, {}).get("matched_special", 0)
@@ -157,7 +158,7 @@ def reproduce_section(view: View) -> Iterator[str]:
             count(facts["n_special"]),
             escape("; ".join([*_training(facts), *_call(facts), *facts["notes"]])) or "–",
         ]
-        for name, facts in ((name, run["tokenizers"][name]) for name in view.tokenizers)
+        for name, facts in ((name, run["tokenizers"][name]) for name in order(view))
     ]
     yield table(["tokenizer", "fingerprint", "entries", "ids", "special", "notes"], rows)
     slices = [

@@ -8,6 +8,7 @@ from typing import Any
 from tokbench.bench.markup import count, escape, number, percent, plural, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import explained, mark_of, marked
+from tokbench.reports.mix import order
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
 from tokbench.reports.view import Row, TokenizerSummary, View, has_place, median_premium, summarize
 
@@ -17,7 +18,8 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
     kind = "Code" if view.kind(corpus) == "code" else "Natural language"
     yield f"## {kind}: {escape(corpus)}"
     yield _about(view, corpus)
-    lines = summarize(view, corpus)
+    found = {line.tokenizer: line for line in summarize(view, corpus)}
+    lines = [found[name] for name in order(view) if name in found]
     if not lines:
         yield "No tokenizer has results on this corpus; see below."
         return

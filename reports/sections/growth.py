@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tokbench.bench.markup import count, escape, number
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.mix import order
 from tokbench.reports.view import Row, View
 
 STEEP = 1.2
@@ -26,7 +27,7 @@ def growth_section(view: View) -> Iterator[str]:
         for row in view.rows
         if row["metric"] == "longest_text"
     }
-    tokenizers = [name for name in view.tokenizers if any(key[0] == name for key in rows)]
+    tokenizers = [name for name in order(view) if any(key[0] == name for key in rows)]
     families = list(dict.fromkeys(family for _, family in rows))
     yield "## Growth with length"
     yield (

@@ -9,6 +9,7 @@ from typing import Any
 from tokbench.bench.markup import count, escape, number, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import mark_of, marked
+from tokbench.reports.mix import order
 from tokbench.reports.tables import Cell, by_language, folded
 from tokbench.reports.view import Row, View
 
@@ -16,25 +17,26 @@ from tokbench.reports.view import Row, View
 def verdicts(view: View) -> Iterator[str]:
     """Yield a sentence for each parallel corpus: under whom its languages are most equal."""
     for corpus in view.ordered_corpora:
-        rows = [row for name in view.tokenizers if (row := _gini(view, name, corpus)) is not None]
+        rows = [row for name in order(view) if (row := _gini(view, name, corpus)) is not None]
         most = max((row["n"] for row in rows), default=0)
         whole = sorted((row for row in rows if row["n"] == most), key=lambda row: row["value"])
         if not whole or most < 3:
             continue
         left = len(rows) - len(whole)
-        aside = f"; left aside: {plural(left, 'tokenizer')} refused in some of them" if left else ""
-        yield f"On {corpus}, the most expensive of {most} languages costs {_told(view, corpus, whole)}{aside}."
+        aside = f"; {plural(left, 'tokenizer')} left out: some premiums are refused" if left else ""
+        yield f"{corpus}: {_evenness(view, corpus, whole)}{aside}."
 
 
-def _told(view: View, corpus: str, ordered: Sequence[Row]) -> str:
+def _evenness(view: View, corpus: str, ordered: Sequence[Row]) -> str:
+    """Say which tokenizer treats languages most evenly, and which least."""
     first, last = ordered[0], ordered[-1]
-    told = f"{_ratio(view, corpus, first)} times the cheapest with {first['tokenizer']}"
+    ratio = f"most expensive of {first['n']} languages {_ratio(view, corpus, first)} × the cheapest"
+    facts = f"({ratio}, Gini {number(first['value'])})"
     if len(ordered) == 1:
-        return f"{told} (Gini {number(first['value'])})"
+        return f"premiums of {first['tokenizer']} are spread {facts}"
     return (
-        f"{told}, the most equal of {len(ordered)} tokenizers (Gini {number(first['value'])}), and "
-        f"{_ratio(view, corpus, last)} times with {last['tokenizer']}, the least equal "
-        f"({number(last['value'])})"
+        f"{first['tokenizer']} treats languages most evenly of {len(ordered)} tokenizers {facts}, "
+        f"{last['tokenizer']} least ({_ratio(view, corpus, last)} ×, {number(last['value'])})"
     )
 
 
@@ -56,7 +58,7 @@ def inequality_sections(view: View, corpus: str) -> Iterator[str]:
 def _spread(view: View, corpus: str) -> Iterator[str]:
     over_all = [
         _spread_line(view, corpus, name, row)
-        for name in view.tokenizers
+        for name in order(view)
         if (row := _gini(view, name, corpus)) is not None
     ]
     if not over_all:
@@ -74,7 +76,7 @@ def _spread(view: View, corpus: str) -> Iterator[str]:
     yield table(header, over_all)
     by_script = [
         [line[0], escape(row["params"]["script"]), *line[1:]]
-        for name in view.tokenizers
+        for name in order(view)
         for row in sorted(view.rows_at("gini", name, corpus), key=_script)
         if row["value"] is not None and row["params"]["script"]
         for line in [_spread_line(view, corpus, name, row)]
@@ -90,7 +92,7 @@ def _script(row: Row) -> str:
 def _limits(view: View, corpus: str) -> list[float]:
     found = {
         row["params"]["above"]
-        for name in view.tokenizers
+        for name in order(view)
         for row in view.rows_at("languages_above", name, corpus)
     }
     return sorted(found)
@@ -127,7 +129,7 @@ def _context(view: View, corpus: str) -> Iterator[str]:
     for length in lengths:
         lines = [
             line
-            for name in view.tokenizers
+            for name in order(view)
             if (line := _context_line(view, corpus, name, length)) is not None
         ]
         if not lines:
@@ -155,7 +157,7 @@ def _context_table(
     kept = [i for i in range(width) if i < 2 or any(line[i] != "–" for line in lines)]
     yield table([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
     if len(view.languages(corpus)) > 1:
-        names = list(view.tokenizers)
+        names = list(order(view))
         cells = by_language(view, corpus, names, _fits(length))
         also = ", and the share of the pivot's content" if shared else ""
         yield folded(f"Characters by language{also}", cells)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tokbench.bench.markup import count, escape, markdown_table, number, percent
 from tokbench.reports.marks import mark_of, marked
+from tokbench.reports.mix import order
 from tokbench.reports.tokens import code, shown_bytes, shown_text
 from tokbench.reports.view import Row, View, meaning_of
 
@@ -82,7 +83,7 @@ def _sections(view: View, corpus: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _headings(view: View, corpus: str) -> list[str]:
-    return [marked(view, name, corpus) for name in view.tokenizers]
+    return [marked(view, name, corpus) for name in order(view)]
 
 
 def _interval(row: Row | None, digits: int = 2, scale: float = 1.0) -> str:
@@ -94,7 +95,7 @@ def _interval(row: Row | None, digits: int = 2, scale: float = 1.0) -> str:
 def _per_character(view: View, corpus: str) -> Rows:
     lines = []
     for language in view.languages(corpus):
-        for name in view.tokenizers:
+        for name in order(view):
             value = view.value("tokens_per_character", name, corpus, language)
             if value is None:
                 continue
@@ -117,7 +118,7 @@ def _per_character(view: View, corpus: str) -> Rows:
 def _pairs(view: View, corpus: str) -> Rows:
     fewer: dict[tuple[str, str], int] = {}
     compared = False
-    for name in view.tokenizers:
+    for name in order(view):
         for language in view.languages(corpus):
             for row in view.rows_at("token_ratio", name, corpus, language):
                 if row["value"] is None:  # nothing to compare with: the row names no other
@@ -132,16 +133,16 @@ def _pairs(view: View, corpus: str) -> Rows:
     return [
         [
             marked(view, a, corpus),
-            *("" if a == b else str(fewer.get((a, b), 0)) for b in view.tokenizers),
+            *("" if a == b else str(fewer.get((a, b), 0)) for b in order(view)),
         ]
-        for a in view.tokenizers
+        for a in order(view)
     ]
 
 
 def _emitted(view: View, corpus: str) -> Rows:
     first = view.languages(corpus)[0]
     lines = []
-    for name in view.tokenizers:
+    for name in order(view):
         if view.value("graphemes_per_token", name, corpus, first) is None:
             continue
         lengths = [
@@ -169,7 +170,7 @@ def _listed(view: View, corpus: str, what: str) -> Rows:
     }
     return [
         [marked(view, name, corpus), _tokens(found[name])]
-        for name in view.tokenizers
+        for name in order(view)
         if found.get(name)
     ]
 
@@ -190,7 +191,7 @@ def _shown(token: Row) -> str:
 def _lengths(view: View, corpus: str) -> Rows:
     shares: dict[tuple[str, int], float] = {}
     titles: dict[int, str] = {}
-    for name in view.tokenizers:
+    for name in order(view):
         for row in view.rows_at("token_length_share", name, corpus):
             params = row["params"]
             longer = params.get("bytes_above")
@@ -198,7 +199,7 @@ def _lengths(view: View, corpus: str) -> Rows:
             titles[place] = str(place) if longer is None else f"more than {longer}"
             shares[name, place] = row["value"]
     return [
-        [titles[place], *(percent(shares.get((name, place))) for name in view.tokenizers)]
+        [titles[place], *(percent(shares.get((name, place))) for name in order(view))]
         for place in sorted(titles)
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 from tokbench.bench.markup import escape, listed, number, percent, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import marked
+from tokbench.reports.mix import order
 from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, shown_text
 from tokbench.reports.view import Row, View
@@ -32,7 +33,7 @@ CODE = {
 
 
 def _asked(view: View) -> list[str]:
-    return [name for name in view.tokenizers if view.rows_at("number_tokens", name, None)]
+    return [name for name in order(view) if view.rows_at("number_tokens", name, None)]
 
 
 def verdicts(view: View) -> Iterator[str]:
@@ -208,7 +209,7 @@ def _strings(view: View, names: Sequence[str]) -> Iterator[str]:
 
 def code_section(view: View, corpus: str) -> Iterator[str]:
     """Yield how code is cut, of a code corpus that was lexed."""
-    names = [name for name in view.tokenizers if _code_rows(view, name, corpus, "tokens_per_line")]
+    names = [name for name in order(view) if _code_rows(view, name, corpus, "tokens_per_line")]
     if not names:
         return
     yield "### How code is cut"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tokbench.bench.markup import count, escape, number, plural, word_for
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import mark_of
+from tokbench.reports.mix import order
 from tokbench.reports.sections.conformance import mark_explained, speed_name
 from tokbench.reports.tables import folded
 from tokbench.reports.view import Row, View
@@ -160,7 +161,7 @@ def _why_not(params: Mapping[str, Any]) -> str:
 
 def _ratios(view: View, values: Values, shape: Shape) -> str:
     """Texts down, tokenizers across."""
-    names = [name for name in view.tokenizers if _has(values, name, shape)]
+    names = [name for name in order(view) if _has(values, name, shape)]
     pinned = list(dict.fromkeys(n for m, n, s, _ in values if (m, s) == (FLOOR, shape)))
     metric = "latency_p50" if shape.phase == "latency" else THROUGHPUTS[shape.phase]
     parts = _parts(values, shape)
@@ -219,7 +220,7 @@ def _absolute(view: View, values: Values, shape: Shape) -> Iterator[str]:
         metrics = {THROUGHPUTS[shape.phase]: _with_quartiles}
     for metric, shown in metrics.items():
         found = {(n, p): r for (m, n, s, p), r in values.items() if (m, s) == (metric, shape)}
-        names = [name for name in view.tokenizers if any(n == name for n, _ in found)]
+        names = [name for name in order(view) if any(n == name for n, _ in found)]
         parts = _parts(values, shape)
         if not parts:
             continue
@@ -257,7 +258,7 @@ def _texts(values: Values) -> Iterator[str]:
 
 def _processes(view: View) -> Iterator[str]:
     rows = []
-    for name in view.tokenizers:
+    for name in order(view):
         loads = view.rows_at("load_time", name, None)
         for load in loads:
             threads = load["params"]["threads"]
@@ -299,7 +300,7 @@ def untimed(view: View) -> Iterator[str]:
             of_reason["places"][part] = None
     for detail, found in groups.items():
         names, places = list(found["tokenizers"]), list(found["places"])
-        who = "every tokenizer" if len(names) == len(view.tokenizers) > 1 else ", ".join(names)
+        who = "every tokenizer" if len(names) == len(order(view)) > 1 else ", ".join(names)
         yield f"{escape(who)} on {escape(_listed(places))}: {escape(detail)}"
 
 

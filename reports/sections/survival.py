@@ -10,6 +10,7 @@ from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.markup import count, escape, listed, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import marked
+from tokbench.reports.mix import order
 from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, code_points, shown_text
 from tokbench.reports.view import Row, View, meaning_of, summarize
@@ -21,7 +22,7 @@ def verdicts(view: View) -> Iterator[str]:
     """Yield a sentence for each corpus: under whom every document comes back."""
     for corpus in view.ordered_corpora:
         shares = {s.tokenizer: s.exact for s in summarize(view, corpus)}
-        known = {n: shares[n] for n in view.tokenizers if shares.get(n) is not None}
+        known = {n: shares[n] for n in order(view) if shares.get(n) is not None}
         whole = [name for name, share in known.items() if share == 1]
         rest = [f"{n} ({percent(share)})" for n, share in known.items() if share != 1]
         if whole and rest:
@@ -42,7 +43,7 @@ def survival_section(view: View) -> Iterator[str]:
     rows = [
         row
         for corpus in view.corpora
-        for name in view.tokenizers
+        for name in order(view)
         if (row := _fidelity_row(view, name, corpus)) is not None
     ]
     if not rows:
@@ -61,9 +62,7 @@ def survival_section(view: View) -> Iterator[str]:
     yield from _fuzz(view)
     seen = [f for f in view.findings if f["kind"] == "witness" and f["suite"] == "fidelity"]
     if seen:
-        n = sum(
-            _not_back(view, name, corpus) for name in view.tokenizers for corpus in view.corpora
-        )
+        n = sum(_not_back(view, name, corpus) for name in order(view) for corpus in view.corpora)
         title = f"{plural(n, 'document')} did not come back: one example of each kind"
         yield folded(title, _excerpts(seen))
 
@@ -119,7 +118,7 @@ def _asked(view: View) -> list[str]:
     """Return the tokenizers whose failures were looked at one by one."""
     return [
         name
-        for name in view.tokenizers
+        for name in order(view)
         if any(_rows(view, "id_stability", name, corpus) for corpus in view.corpora)
     ]
 
@@ -198,7 +197,7 @@ def _smallest(view: View) -> Iterator[str]:
 
 
 def _order(view: View, key: tuple[str, str]) -> tuple[int, str]:
-    return view.tokenizers.index(key[0]), key[1]
+    return order(view).index(key[0]), key[1]
 
 
 def _smallest_row(view: View, group: Sequence[Row]) -> list[str]:
@@ -263,7 +262,7 @@ def _streaming(view: View) -> Iterator[str]:
 
 
 def _fuzz(view: View) -> Iterator[str]:
-    names = [name for name in view.tokenizers if view.rows_at("fuzz_round_trip", name, None)]
+    names = [name for name in order(view) if view.rows_at("fuzz_round_trip", name, None)]
     if not names:
         return
     rows = view.rows_at("fuzz_round_trip", names[0], None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tokbench.bench.markup import count, escape, number, percent, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import marked
+from tokbench.reports.mix import order
 from tokbench.reports.tables import by_language, crossed, folded, unbroken, value_of
 from tokbench.reports.view import Row, View
 
@@ -16,7 +17,7 @@ def verdicts(view: View) -> Iterator[str]:
     for corpus in view.ordered_corpora:
         found = sorted(
             (1 - fewest / emitted, name)
-            for name in view.tokenizers
+            for name in order(view)
             if (name, corpus) not in view.unranked
             for emitted, fewest in [_headroom(view, name, corpus)]
             if emitted
@@ -37,7 +38,7 @@ def usage_sections(view: View, corpus: str) -> Iterator[str]:
 
 
 def _information(view: View, corpus: str) -> Iterator[str]:
-    names = [n for n in view.tokenizers if view.value("shannon_entropy", n, corpus) is not None]
+    names = [n for n in order(view) if view.value("shannon_entropy", n, corpus) is not None]
     if not names:
         return
     first = view.row("renyi_entropy", names[0], corpus)
@@ -123,7 +124,7 @@ def _headroom(view: View, name: str, corpus: str) -> tuple[int, int]:
 
 def _headroom_section(view: View, corpus: str) -> Iterator[str]:
     lines, asked = [], 0
-    for name in view.tokenizers:
+    for name in order(view):
         emitted, fewest = _headroom(view, name, corpus)
         values = dict(view.values("segmentation_headroom", name, corpus))
         if not emitted:
@@ -150,6 +151,6 @@ def _headroom_section(view: View, corpus: str) -> Iterator[str]:
     )
     yield table(["tokenizer", "emitted", "fewest", "headroom", "highest"], lines)
     if len(view.languages(corpus)) > 1:
-        names = list(view.tokenizers)
+        names = list(order(view))
         cells = by_language(view, corpus, names, value_of("segmentation_headroom", percent))
         yield folded("Headroom by language", cells)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tokbench.bench.markup import count, escape, listed, percent, plural
 from tokbench.bench.markup import markdown_table as table
+from tokbench.reports.mix import order
 from tokbench.reports.tables import crossed, folded, share_of
 from tokbench.reports.tokens import code, code_points, shown_bytes
 from tokbench.reports.view import Row, View
@@ -28,7 +29,7 @@ CATEGORIES = {
 
 
 def _known(view: View) -> list[str]:
-    return [n for n in view.tokenizers if _entries(view, n, "all") is not None]
+    return [n for n in order(view) if _entries(view, n, "all") is not None]
 
 
 def _entries(view: View, name: str, kind: str) -> float | None:

@@ -219,8 +219,8 @@ def test_merges_may_be_written_as_one_string() -> None:
     ("change", "message"),
     [
         ({"normalizer": {"type": "NFC"}}, "it has a normalizer"),
-        ({"pre_tokenizer": {"type": "Whitespace"}}, "is not one that byte_bpe knows"),
-        ({"pre_tokenizer": None}, "is not one that byte_bpe knows"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "is not supported by byte_bpe"),
+        ({"pre_tokenizer": None}, "is not supported by byte_bpe"),
         ({"added_tokens": [{"content": "x", "id": 1, "special": False}]}, "not special"),
     ],
 )

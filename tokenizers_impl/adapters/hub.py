@@ -35,8 +35,8 @@ def _download(repository: str, revision: str | None) -> Path:
         raise refused(repository, revision, exc) from None
     except errors.EntryNotFoundError as exc:
         raise TokenizerError(
-            f"{named(repository, revision)} has no {_FILE}; this type needs one, the type "
-            "transformers may do without"
+            f"{named(repository, revision)} has no {_FILE}, which this type requires; try "
+            "type: transformers"
         ) from exc
     except errors.HFValidationError as exc:
         raise TokenizerError(f"hub: {repository!r} is not a repository id ({exc})") from exc

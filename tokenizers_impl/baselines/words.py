@@ -137,9 +137,7 @@ class WordsTrainer(TrainerPlugin):
             documents += 1
             n_bytes += len(document.encode())
         if not counts:
-            raise TrainingError(
-                f"there is nothing to train on: {documents} documents without a single word"
-            )
+            raise TrainingError(f"nothing to train on: {documents} documents without a single word")
         words = most_frequent(counts, self.vocab_size - 1, min_frequency=self.min_frequency)
         folder.mkdir(parents=True, exist_ok=True)
         content = json.dumps({"format": FORMAT, "version": 1, "words": words}, ensure_ascii=False)

@@ -232,7 +232,9 @@ def _refuse_what_we_lack(content: Mapping[str, Any], bpe: Mapping[str, Any]) -> 
         "added tokens that are not special": not all(token["special"] for token in added),
     }
     for what in (name for name, present in lacking.items() if present):
-        raise TokenizerError(f"it has {what}, which byte_bpe has not; use type: huggingface")
+        raise TokenizerError(
+            f"it has {what}, which byte_bpe does not support; use type: huggingface"
+        )
 
 
 def _rule_json(spec: Mapping[str, Any] | None) -> PreTokenization:
@@ -241,7 +243,7 @@ def _rule_json(spec: Mapping[str, Any] | None) -> PreTokenization:
     kinds = [step["type"] for step in steps]
     if kinds not in (["ByteLevel"], ["Split", "ByteLevel"]) or steps[-1]["add_prefix_space"]:
         raise TokenizerError(
-            f"its pre-tokenizer ({' + '.join(kinds) or 'none'}) is not one that byte_bpe knows: "
+            f"its pre-tokenizer ({' + '.join(kinds) or 'none'}) is not supported by byte_bpe: "
             "ByteLevel without a prefix space, after at most one Split; use type: huggingface"
         )
     own_regex = steps[-1].get("use_regex", True)

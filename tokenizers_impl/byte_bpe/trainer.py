@@ -61,7 +61,7 @@ def count_pieces(texts: Iterable[str], rule: PreTokenization) -> PieceCounts:
         documents += weight
     if not counts:
         raise TrainingError(
-            f"there is nothing to train on: {documents} documents, no text; a generator that has "
+            f"nothing to train on: {documents} documents without text; a generator that has "
             "been read once is empty the second time"
         )
     try:

@@ -146,7 +146,7 @@ def _json(content: bytes, shown: str) -> Entry:
         return {"type": "byte_bpe", "file": shown}
     keys = ", ".join(map(str, list(spec)[:5])) or "none"
     raise TokenizerError(
-        f"{shown} is JSON and no tokenizer: its keys are {keys}; a tokenizer.json has `model`, a "
+        f"{shown} is JSON but not a tokenizer: its keys are {keys}; a tokenizer.json has `model`, a "
         "tekken.json `config` and `vocab`, and those of tokbench `format`"
     )
 
