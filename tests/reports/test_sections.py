@@ -111,7 +111,7 @@ def test_the_page_opens_with_what_each_suite_found(report: str) -> None:
         "Entries that merging does not reach: again has 2 of 261 and ranks has 2 of 261." in opening
     )
     assert (
-        "- Every document of texts comes back exactly from ranks and again; not from lossy"
+        "- Every document of texts comes back exactly from again and ranks; not from lossy"
         in opening
     )
     assert "- No tokenizer cuts numbers into threes from the right" in opening
@@ -137,7 +137,7 @@ def test_vocabularies_are_counted(report: str) -> None:
     common = first(report, "Entries in common")
     assert common["ranks"][:2] == ["100 %", ""]
     pairs = tables(section(report, "Entries in common"))[1]
-    assert pairs[1] == ["again", "ranks", "261", "0", "0", "0"]
+    assert ["ranks", "again", "261", "0", "0", "0"] in pairs
 
 
 def test_pieces_of_a_table_are_shown_as_text(report: str) -> None:
