@@ -45,10 +45,21 @@ def private_folder(parent: Path, doing: str) -> Iterator[Path]:
     import filelock
 
     try:
-        with filelock.FileLock(place / _LOCK):
+        # a worker's folder may be given up by another thread than made it
+        with filelock.FileLock(place / _LOCK, thread_local=False):
             yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(doing: str) -> Iterator[Path]:
+    """Give an empty folder ``.tokbench-DOING-...`` among the system's temporary files.
+
+    It is gone after the block; those of killed processes are removed first.
+    """
+    with private_folder(Path(tempfile.gettempdir()), f"tokbench-{doing}") as place:
+        yield place
 
 
 def _sweep(parent: Path, prefix: str) -> None:

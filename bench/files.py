@@ -94,7 +94,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         value = json.loads(
             text.decode() if isinstance(text, bytes) else text,
-            object_pairs_hook=_object,
+            object_pairs_hook=unique_keys,
             parse_constant=_no_constant,
             parse_float=_finite_float,
             parse_int=_bounded_int,
@@ -105,7 +105,8 @@ def parse_json(text: str | bytes) -> Any:
     return value
 
 
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these keys and values; raise `ValueError` where a key occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         doubled = Counter(key for key, _ in pairs).most_common(1)[0][0]

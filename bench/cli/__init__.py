@@ -119,13 +119,28 @@ class CommandLine(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(f"{name:{width}}", c.help) for name, c in commands.items()])
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Parse what stands before the command."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as exc:
+            raise _safe(exc) from exc
+
     def invoke(self, ctx: click.Context) -> Any:
         from tokbench.bench.console import make_safe, message
 
         make_safe()
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
+        except click.ClickException as exc:
+            raise _safe(exc) from exc
+        except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as exc:
             message("interrupted; run the same command again to resume from the finished cells")
@@ -150,6 +165,18 @@ class CommandLine(click.Group):
         if args is None:
             sys.excepthook = _unforeseen
         return super().main(args, *rest, **options)
+
+
+def _safe(exc: click.ClickException) -> click.ClickException:
+    """Return what click says of a wrong call so that names in it are safe on a screen."""
+    from tokbench.bench.markup import terminal
+    from tokbench.bench.privacy import without_secrets
+
+    if isinstance(exc, click.exceptions.NoArgsIsHelpError):
+        return exc
+    return click.UsageError(
+        without_secrets(terminal(exc.format_message())), ctx=getattr(exc, "ctx", None)
+    )
 
 
 def _unforeseen(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:

@@ -141,8 +141,7 @@ def conform(
     except where the config allows it; 1 wrong; 3 not compared, for example because the vocabularies
     differ in size.
     """
-    from tempfile import TemporaryDirectory
-
+    from tokbench.bench.cache import scratch_folder
     from tokbench.bench.commands import conform
     from tokbench.bench.console import ConsoleProgress, remark, result, result_json
     from tokbench.bench.run import runner
@@ -152,14 +151,14 @@ def conform(
     set_up_hub(offline=offline)
     asked = conform.narrowed(load(config, overrides), engines, reference)
     with (
-        TemporaryDirectory(prefix="tokbench-conform-") as folder,
+        scratch_folder("conform") as folder,
         interruptible(),
         ConsoleProgress(quiet=quiet) as progress,
         executor(jobs, progress) as workers,
     ):
         outcome = runner.run(
             asked,
-            output=output or Path(folder),
+            output=output or folder,
             progress=progress,
             executor=workers,
         )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tokbench.bench.config.corpora import HuggingFaceCorpus
 from tokbench.bench.config.schema import Config
-from tokbench.bench.corpus.hub_words import BUILDERS, local_folder
+from tokbench.bench.corpus.hub.words import BUILDERS, local_folder
 from tokbench.bench.errors import ConfigError, HubUnreachable, InputError
 from tokbench.bench.files import write_whole
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin

@@ -8,7 +8,6 @@ unless the option is given. `--tokbench-config` is for `suites/perf/test_through
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -112,19 +111,19 @@ class GateFile(pytest.File):
         """Run the config in worker processes, as `tokbench run` does, and compare."""
         from dataclasses import replace
 
+        from tokbench.bench.cache import scratch_folder
         from tokbench.bench.compare.sides import compare_sides, side_of
         from tokbench.bench.progress import SILENT
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor
 
         with (
-            tempfile.TemporaryDirectory(prefix="tokbench-gate-") as folder,
+            scratch_folder("gate") as folder,
             executor(None, SILENT) as workers,
         ):
-            output = Path(folder)
             shown_nowhere = {"reports": {}, "texts": 0}
             config = replace(self.loaded, run=self.loaded.run.model_copy(update=shown_nowhere))
-            done = runner.run(config, output=output, new=True, executor=workers)
+            done = runner.run(config, output=folder, new=True, executor=workers)
             side = side_of(done.results, self.path.name)
             return compare_sides(self.base, side, self.loaded.run.gate)
 

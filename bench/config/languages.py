@@ -7,6 +7,7 @@ and both are null.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -105,8 +106,18 @@ class Identity:
         return "-".join(filter(None, (self.language, self.script, self.region, *self.more)))
 
 
-_INDIVIDUAL = {"ar": "arb", "zh": "cmn", "fa": "pes", "no": "nb", "et": "ekk"}
-"""The individual language that a macrolanguage usually means."""
+@cache
+def _individual() -> Mapping[str, str]:
+    """Return the individual language that a macrolanguage usually means.
+
+    It is CLDR's (``cmn`` for ``zh``, ``swh`` for ``sw``), where CLDR names one; of Norwegian it is
+    Bokmål.
+    """
+    from langcodes.data_dicts import NORMALIZED_MACROLANGUAGES
+
+    pairs = NORMALIZED_MACROLANGUAGES.items()
+    times = Counter(macro for _, macro in pairs)
+    return {macro: one for one, macro in pairs if times[macro] == 1} | {"no": "nb"}
 
 
 @cache
@@ -129,7 +140,7 @@ def identity(text: str, *, kind: Kind = "natural") -> Identity:
     moved = found.territory is not None and written.territory is None
     language = str(written.language if moved else found.language)
     return Identity(
-        language=_INDIVIDUAL.get(language, language),
+        language=_individual().get(language, language),
         script=_script(tag),
         region=None if moved else found.territory,
         more=(*(found.variants or ()), *(found.extensions or ()), *filter(None, (found.private,))),

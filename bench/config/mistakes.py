@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tokbench.bench.errors import ConfigError
+from tokbench.bench.markup import one_line
 
 LONGEST_LINE = 100
 """Characters of a source line that are shown; the rest of a longer one is cut."""
@@ -41,7 +42,9 @@ class Mistake:
         place = f"{self.path}:{self.span.line + 1}:{self.span.column + 1}"
         if self.source is None:
             place = self.path
-        return f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
+        return one_line(
+            f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
+        )
 
     def shown(self) -> str:
         """Return the mistake with its line of the file and a mark below what is meant.

@@ -22,6 +22,7 @@ from ruamel.yaml.events import (
     CollectionEndEvent,
     CollectionStartEvent,
     NodeEvent,
+    ScalarEvent,
 )
 from ruamel.yaml.parser import RoundTripParser
 from ruamel.yaml.reader import ReaderError
@@ -53,6 +54,7 @@ _TAGS = frozenset(
 _COLLECTIONS = frozenset(_STANDARD + name for name in ("map", "seq", "set", "omap"))
 # The scanner looks 1,024 characters ahead at each bracket, so deep nesting is refused before it.
 _DEEP = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH}}}|(?:[-?]\s+){{{MAX_DEPTH}}}[^-\s]")
+_HALF = r"holds half a character, such as \ud83d without its second half; write the whole one"
 _SCALAR = re.compile(r"[^\s,\]}#]*")
 _MARKED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 
@@ -238,18 +240,38 @@ def _commented(value: Any, loc: Loc, around: tuple[int, ...] = ()) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{where}: a key must be text, not {key!r}")
-            node[key] = _commented(item, (*loc, key), inside)
+            node[_whole_text(key, where)] = _commented(item, (*loc, key), inside)
         return node
     if isinstance(value, list | tuple):
         return CommentedSeq(_commented(item, (*loc, i), inside) for i, item in enumerate(value))
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if value is None or isinstance(value, str | bool | int | float):
+        return _whole_text(os.fspath(value), where)
+    if isinstance(value, str):
+        return _whole_text(value, where)
+    if value is None or isinstance(value, bool | int | float):
         return value
     raise ConfigError(
         f"{where}: a {type(value).__name__} cannot be in a config; "
         "use text, numbers, booleans, lists and mappings"
     )
+
+
+def _whole_text(text: str, where: str) -> str:
+    try:
+        return whole_characters(text)
+    except UnicodeDecodeError:
+        raise ConfigError(f"{where}: {_HALF}") from None
+
+
+def whole_characters(text: str) -> str:
+    r"""Return text with surrogate pairs joined; `UnicodeDecodeError` where one is alone.
+
+    >>> whole_characters("\ud83d\ude00") == "\N{GRINNING FACE}"
+    True
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _read_file(path: Path) -> ConfigFile:
@@ -306,7 +328,16 @@ class _Parser(RoundTripParser):
             self._depth -= 1
         if isinstance(event, NodeEvent):
             self._check_tag(event)
+        if isinstance(event, ScalarEvent):
+            self._join_surrogates(event)
         return event
+
+    def _join_surrogates(self, event: Any) -> None:
+        r"""Make one character of each pair such as ``\ud83d\ude00``, as JSON writes it."""
+        try:
+            event.value = whole_characters(event.value)
+        except UnicodeDecodeError:
+            raise _at(event, _HALF) from None
 
     def _check_tag(self, event: Any) -> None:
         tag = str(getattr(event, "ctag", None) or "!")
@@ -379,6 +410,7 @@ def _override(document: CommentedMap, override: str) -> None:
     dotted, equals, text = override.partition("=")
     if not equals or not dotted:
         raise ConfigError(f"--set {override}: write it as key.key=value")
+    _whole_text(dotted, f"--set {override!r}")
     value = _parse(text, f"--set {override}") if text else ""
     *parents, last = _steps(document, dotted.split("."))
     node: Any = document

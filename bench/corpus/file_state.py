@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from functools import lru_cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,12 +44,23 @@ class KnownFile(NamedTuple):
     state: FileState
 
 
-def known_file(path: Path, name: str) -> KnownFile:
+Tick = Callable[[str], None]
+"""Is called with the name of a file for each block that is hashed, and may raise."""
+
+_hashed: dict[tuple[Path, FileState], str] = {}
+"""Of files that were settled when they were hashed."""
+
+
+def known_file(path: Path, name: str, tick: Tick | None = None) -> KnownFile:
     """Return what a file is known by now; raise `CorpusError` where it cannot be read."""
     try:
         state = _state(path)
-        hashed = _sha256 if state.settled else _sha256.__wrapped__
-        return KnownFile(name, hashed(path, state), state)
+        if (known := _hashed.get((path, state))) is not None:
+            return KnownFile(name, known, state)
+        sha256 = _sha256(path, state, tick)
+        if state.settled:
+            _hashed[path, state] = sha256
+        return KnownFile(name, sha256, state)
     except OSError as exc:
         raise CorpusError(f"cannot read {path.name}: {exc.strerror or exc}") from exc
 
@@ -81,12 +92,13 @@ def _state(path: Path) -> FileState:
     )
 
 
-@lru_cache(maxsize=100_000)
-def _sha256(path: Path, state: FileState) -> str:
+def _sha256(path: Path, state: FileState, tick: Tick | None) -> str:
     digest, left = hashlib.sha256(), state.size
     with path.open("rb") as file:  # no further than it was long: it may grow without end
         while left and (block := file.read(min(left, _BLOCK))):
             digest.update(block)
+            if tick is not None:
+                tick(path.name)
             left -= len(block)
     if _state(path) != state:
         raise changed_meanwhile(path.name)

@@ -7,10 +7,12 @@ read as some text or other, so the first bytes are checked beforehand.
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
 import re
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -187,7 +189,7 @@ def refuse_other_text(head: bytes, part: str, *, markup: bool) -> None:
     refuse_pointer(head, part)
     if not markup and is_html(head):
         raise _html(part)
-    if _is_wide(head):
+    if _is_wide(head) or _is_wide_text(head):
         raise CorpusError(
             f"{part} looks like UTF-16 or UTF-32 without a byte order mark; convert it to UTF-8"
         )
@@ -207,6 +209,49 @@ def is_html(head: bytes) -> bool:
     (True, False)
     """
     return re.match(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html)[\s>]", head, re.I) is not None
+
+
+def _is_wide_text(head: bytes) -> bool:
+    """Whether bytes that are no UTF-8 text are text of any script as UTF-16 or UTF-32.
+
+    Spaces, line feeds and ideographic punctuation tell it from other encodings, whose bytes may
+    make letters by chance but not these.
+
+    >>> _is_wide_text("你好，世界。\\n".encode("utf-16-le")), _is_wide_text("größer".encode("cp1252"))
+    (True, False)
+    """
+    if _is_plain_text(head) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return False
+    return any(
+        _reads_as_text(head[: len(head) - len(head) % width], f"utf-{8 * width}-{order}")
+        for width in (4, 2)
+        for order in ("le", "be")
+    )
+
+
+def _is_plain_text(head: bytes) -> bool:
+    if any(byte < 0x20 and byte not in b"\t\n\f\r" for byte in head):
+        return False
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(head)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_COMMON = frozenset(" \n\u3000\u3001\u3002\uff0c\uff0e")
+
+
+def _reads_as_text(data: bytes, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        text = decoder.decode(data)
+    except UnicodeDecodeError:
+        return False
+    odd = sum(unicodedata.category(c) in ("Cc", "Cn", "Co") and c not in "\t\n\f\r" for c in text)
+    common = sum(c in _COMMON for c in text)
+    return odd == 0 and common > 0 and common >= len(text) / 200
 
 
 def _is_wide(head: bytes) -> bool:

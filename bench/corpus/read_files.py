@@ -19,7 +19,7 @@ from typing import Any, Literal
 from tokbench.bench.config.corpora import BuiltinCorpus, Corpus, FilesCorpus
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus.budget import Budget
-from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
+from tokbench.bench.corpus.file_state import KnownFile, Tick, file_sha256, known_file
 from tokbench.bench.corpus.find_files import PACKINGS, SourceFile, source_files
 from tokbench.bench.corpus.open_files import (
     HEAD_BYTES,
@@ -33,6 +33,7 @@ from tokbench.bench.corpus.open_files import (
 from tokbench.bench.corpus.rows import Filter, Reading, Row, cell, columns_of, names_in, no_column
 from tokbench.bench.corpus.table_cells import column_names, heads, table_rows
 from tokbench.bench.errors import CorpusError
+from tokbench.bench.files import unique_keys
 
 Format = Literal["txt", "jsonl", "json", "csv", "parquet"]
 
@@ -109,9 +110,12 @@ def json_rows(
             before += job.lengths[file]
 
 
-def known_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> list[KnownFile]:
+def known_files(
+    entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path, tick: Tick | None = None
+) -> list[KnownFile]:
     """Return what the files of one language are known by now, in reading order."""
-    return [known_file(file.path, file.written) for file in source_files(entry, key, folder)]
+    files = source_files(entry, key, folder)
+    return [known_file(file.path, file.written, tick) for file in files]
 
 
 def _line_ends(entry: FilesCorpus) -> str:
@@ -278,9 +282,13 @@ def _check_columns(entry: Corpus, known: list[str], file: SourceFile) -> None:
             )
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
+"""Refuses a key that occurs twice in one object: readers differ on which value it has."""
+
+
 def _json_object(line: str, file: SourceFile, number: int) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = _DECODER.decode(line)
     except ValueError as exc:
         raise CorpusError(f"{file.part}, line {number} is not JSON: {exc}") from exc
     except RecursionError as exc:
@@ -316,7 +324,7 @@ def _read_jsonl_or_say(file: SourceFile, job: _Job) -> Iterator[Row]:
     try:
         first = next(rows, None)
     except CorpusError as exc:
-        if isinstance(exc.__cause__, ValueError) and ", line 1 " in str(exc):
+        if isinstance(exc.__cause__, json.JSONDecodeError) and ", line 1 " in str(exc):
             raise CorpusError(
                 f"{file.part} is neither a list of objects nor JSON Lines; write its rows as "
                 '`[{"text": ...}, ...]`, or one object a line'
@@ -329,14 +337,14 @@ def _read_jsonl_or_say(file: SourceFile, job: _Job) -> Iterator[Row]:
 
 def _list_items(text: str, file: SourceFile) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON list one by one, so that an error has its row."""
-    decoder, space = json.JSONDecoder(), re.compile(r"[ \t\r\n]*")
+    space = re.compile(r"[ \t\r\n]*")
     place, number = _after(space, text, 0) + 1, 0
     end = _after(space, text, place)
     if closed := text[end : end + 1] == "]":
         place = end + 1
     while not closed:
         try:
-            value, place = decoder.raw_decode(text, _after(space, text, place))
+            value, place = _DECODER.raw_decode(text, _after(space, text, place))
         except ValueError as exc:
             raise CorpusError(f"{file.part}, row {number} is not JSON: {exc}") from exc
         except RecursionError as exc:

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from tokbench.bench.cache import private_folder
 from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
-from tokbench.bench.config.limits import Limits
-from tokbench.bench.corpus import read_files, read_hub, sampling, segment
+from tokbench.bench.corpus import read_files, sampling, segment
 from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.hub import reader as read_hub
 from tokbench.bench.corpus.rows import Document, Reading, RowCounts, documents
 from tokbench.bench.corpus.slice_file import (
     METADATA_KEY,
@@ -51,7 +51,8 @@ class Order:
     """As the config says it."""
     key: str
     folder: Path
-    limits: Limits
+    budget: Budget
+    """What all of its reading may take, from the hashing of its files on."""
     target: Path
 
 
@@ -100,10 +101,9 @@ def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
 
 
 def _read(order: Order, entry: AnyCorpus, place: Path) -> Reading:
-    budget = Budget(order.limits)
     if isinstance(entry, HuggingFaceCorpus):
-        return read_hub.read(entry, order.key, order.folder, budget, place)
-    return read_files.read(entry, order.key, order.folder, budget)
+        return read_hub.read(entry, order.key, order.folder, order.budget, place)
+    return read_files.read(entry, order.key, order.folder, order.budget)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,10 @@ import numpy as np
 from tokbench.bench.cache import cache_folder
 from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus, canonical
 from tokbench.bench.config.limits import Limits
-from tokbench.bench.corpus import read_files, read_hub, segment, slice_build
+from tokbench.bench.corpus import read_files, segment, slice_build
+from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.file_state import KnownFile, check_unchanged
+from tokbench.bench.corpus.hub import reader as read_hub
 from tokbench.bench.corpus.slice_file import (
     FORMAT,
     Slice,
@@ -61,7 +63,8 @@ def materialise(
     Raises `CorpusError` that names corpus and language.
     """
     with _named(name, language_key):
-        files = _local_files(entry, language_key, folder)
+        budget = Budget(limits or Limits())
+        files = _local_files(entry, language_key, folder, budget)
         target = _target(name, entry, language_key, files)
         if (found := _find(target)) is not None:
             return found
@@ -70,12 +73,12 @@ def materialise(
             entry=entry,
             key=language_key,
             folder=folder,
-            limits=limits or Limits(),
+            budget=budget,
             target=target,
         )
 
         def check() -> None:
-            check_unchanged(files, _local_files(entry, language_key, folder))
+            check_unchanged(files, _local_files(entry, language_key, folder, budget))
 
         with _writing(target.parent):
             return slice_build.build(order, check, watch or Stopwatch())
@@ -147,11 +150,14 @@ def _file_name(name: str, entry: Any, key: str, files: Sequence[KnownFile]) -> s
     return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def _local_files(entry: AnyCorpus, key: str, folder: Path) -> list[KnownFile]:
+def _local_files(
+    entry: AnyCorpus, key: str, folder: Path, budget: Budget | None = None
+) -> list[KnownFile]:
     """Return what the local files that may be read are known by now; see `KnownFile`."""
+    tick = budget.look if budget else None
     if isinstance(entry, HuggingFaceCorpus):
-        return read_hub.known_files(entry, key, folder)
-    return read_files.known_files(entry, key, folder)
+        return read_hub.known_files(entry, key, folder, tick)
+    return read_files.known_files(entry, key, folder, tick)
 
 
 def _versions(entry: Corpus) -> dict[str, str]:

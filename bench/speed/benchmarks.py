@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tokbench.bench.cache import scratch_folder
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.environment import cpu_model
 from tokbench.bench.model import Tokenizer
@@ -140,8 +139,8 @@ class TimedCase:
         trainer = self.of.contest.training[self.tokenizer].trainer
 
         def train() -> None:
-            with tempfile.TemporaryDirectory(prefix="tokbench-train-") as folder:
-                trainer.train(documents, Path(folder))
+            with scratch_folder("train") as folder:
+                trainer.train(documents, folder)
 
         return train
 

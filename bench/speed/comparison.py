@@ -7,7 +7,6 @@ and calls are those of the base's config; a stored figure is never judged.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from tokbench.bench.cache import scratch_folder
 from tokbench.bench.config.gate import SpeedLimits
 from tokbench.bench.config.schema import Config
 from tokbench.bench.environment import cpu_model, library_versions
@@ -100,9 +100,9 @@ def compare_pythons(
     """Time the libraries of two environments, each in workers of its own that take turns."""
     gate = _Gate(config, progress, executor, seed)
     versions: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="tokbench-speed-") as folder:
+    with scratch_folder("speed") as folder:
         for name, source in gate.sources.items():
-            pair = _TwoPythons(source, pythons, Path(folder))
+            pair = _TwoPythons(source, pythons, folder)
             gate.judge(name, pair, gate.limits.process_pairs)
             if pair.versions is not None:
                 versions[name] = dict(zip(("base", "candidate"), pair.versions, strict=True))

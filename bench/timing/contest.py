@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import gc
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokbench.bench.cache import scratch_folder
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.environment import no_garbage_collection, peak_bytes
 from tokbench.bench.errors import Refusal, TokbenchError
@@ -435,5 +434,5 @@ class Session:
 
 
 def _train(trainer: TrainerPlugin, documents: Sequence[str]) -> None:
-    with tempfile.TemporaryDirectory(prefix="tokbench-train-") as folder:
-        trainer.train(documents, Path(folder))
+    with scratch_folder("train") as folder:
+        trainer.train(documents, folder)

@@ -11,11 +11,9 @@ import contextlib
 import json
 import mmap
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +25,7 @@ from typing import Any, TypeVar
 import psutil
 from pydantic import ByteSize
 
+from tokbench.bench.cache import scratch_folder
 from tokbench.bench.workers.job import Died
 from tokbench.bench.workers.serve import WORD_BYTES
 from tokbench.bench.workers.state import Step
@@ -38,6 +37,9 @@ START_SECONDS = 300.0
 
 POLL_SECONDS = 0.2
 """Seconds between two checks of a worker's reports and memory."""
+
+_MARK = "TOKBENCH_WORKER"
+"""Variable that tells which worker a process comes from."""
 
 _BOOT = """
 import json, sys
@@ -52,7 +54,9 @@ class WorkerProcess:
     """A process that answers one call at a time."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="tokbench-worker-"))
+        self._stack = contextlib.ExitStack()
+        self._folder = self._stack.enter_context(scratch_folder("worker"))
+        self._mark = self._folder.name
         self._log = self._folder / "log"
         word = self._folder / "word"
         word.write_bytes(bytes(WORD_BYTES))
@@ -63,7 +67,7 @@ class WorkerProcess:
             self._process = _popen(theirs.fileno(), self._folder, self._log)
         except BaseException:
             self._word.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._stack.close()
             raise
         finally:
             theirs.close()
@@ -156,16 +160,18 @@ class WorkerProcess:
         self._connection.close()
         self._end()
         self._word.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._stack.close()
 
     def _end(self) -> None:
         """Kill the process, its group and its descendants; it is its group's leader."""
         if self._process.returncode is not None:
             return
-        started: list[psutil.Process] = []
+        ended_itself, started = self._is_gone(), []
         with contextlib.suppress(psutil.Error):
             started = self._seen.children(recursive=True)
         self._process.kill()
+        if ended_itself:
+            started = self._left_behind()
         for child in started:
             with contextlib.suppress(psutil.Error):
                 child.kill()
@@ -176,6 +182,18 @@ class WorkerProcess:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
+
+    def _left_behind(self) -> list[psutil.Process]:
+        """Return what the process started and left when it ended by itself.
+
+        Such processes have another parent by now, but still the environment that this one gave.
+        """
+        found = []
+        for one in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if one.pid != self._process.pid and one.environ().get(_MARK) == self._mark:
+                    found.append(one)
+        return found
 
 
 class _Reports:
@@ -232,7 +250,7 @@ def _popen(handle: int, folder: Path, log: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
-            env=_environment(path),
+            env={**_environment(path), _MARK: folder.name},
             **_handed_on(handle),
         )
 

@@ -1,6 +1,6 @@
 """A comparison as one Markdown page: the verdict, what moved, by language, why, and how.
 
-`reports.comparison_short` has the form for job summaries and comments.
+`tokbench.reports.comparison.short` has the form for job summaries and comments.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def _spellings(view: View) -> Iterator[str]:
             if n:
                 matched = view.run["tokenizers"].get(name, {}).get("matched_special", 0)
                 read = (
-                    f"{plural(matched, 'special token')} of this tokenizer match in a text"
+                    f"it was read as the special token where it is one of the {matched} that match"
                     if matched
                     else "it was read as ordinary text"
                 )

@@ -76,7 +76,7 @@ SPECIAL_SPELLINGS = MetricSpec(
     direction="none",
     additive=True,
     definition="Documents that contain the spelling of a special token; it is read as ordinary "
-    "text, for every tokenizer alike.",
+    "text, unless the tokenizer's notes say that it matches.",
     formula="|{document : a special token's spelling occurs in its text}|",
     source="tokbench.",
     not_meant="A fault of the text or of the tokenizer: it says where the policy on special "

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from tokbench.bench.cache import private_folder
-from tokbench.bench.corpus import file_state, sampling
-from tokbench.bench.corpus.file_state import file_sha256
+from tokbench.bench.config.limits import Limits
+from tokbench.bench.corpus import sampling
+from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.file_state import known_file
 from tokbench.bench.corpus.slices import Slice, slices_folder
 from tokbench.bench.errors import CorpusError
 
@@ -126,14 +128,23 @@ def test_a_file_that_grows_is_read_no_further_than_it_was_long(
 def test_a_file_is_hashed_once_as_long_as_it_is_known_to_be_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("text", encoding="utf-8")
-    file_sha256(path)
-    before = file_state._sha256.cache_info().hits
-    file_sha256(path)  # written a moment ago: another write within this tick would not be seen
-    assert file_state._sha256.cache_info().hits == before
+    blocks: list[str] = []
+    known_file(path, "a.txt", blocks.append)
+    known_file(path, "a.txt", blocks.append)  # another write within this tick would not be seen
+    assert blocks == ["a.txt", "a.txt"]
     time.sleep(2.1)
-    file_sha256(path)
-    file_sha256(path)
-    assert file_state._sha256.cache_info().hits == before + 1
+    known_file(path, "a.txt", blocks.append)
+    known_file(path, "a.txt", blocks.append)
+    assert len(blocks) == 3
+
+
+def test_hashing_counts_towards_the_seconds_of_a_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a" * 3 * 2**20)
+    budget = Budget(Limits(corpus_seconds=0.001))
+    time.sleep(0.01)
+    with pytest.raises(CorpusError, match=r"a.txt: timed out after 0.001 s.*corpus_seconds"):
+        known_file(path, "a.txt", budget.look)
 
 
 # what killed runs leave

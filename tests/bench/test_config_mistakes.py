@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,39 @@ def test_no_message_speaks_of_the_library_that_validates(tmp_path: Path) -> None
         message = str(told(GOOD.replace(*change), tmp_path))
         assert "Input should be" not in message
         assert "valid dictionary" not in message
+
+
+def test_a_character_may_be_written_in_two_halves_as_json_does(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    config = {"name": "mine", "description": "\N{GRINNING FACE}"} | SMALL
+    path.write_text(json.dumps(config), encoding="utf-8")
+    read = load_config(path)
+    assert read.run.description == "\N{GRINNING FACE}"
+    assert len(read.sha256()) == 64
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\ude00\\ud83d", "a\\ud83d"])
+def test_half_a_character_is_located(tmp_path: Path, half: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f'name: mine\ndescription: "{half}"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"c.yaml:2:14: holds half a character"):
+        load_config(path)
+    with pytest.raises(ConfigError, match="holds half a character"):
+        load_config({"name": "mine", "description": "\ud800"} | SMALL)
+
+
+def test_a_mistake_is_one_line_whatever_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text('name: mine\n"a\\n::error::b": 1\n', encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert any("a\\u{A}::error::b: unknown key" in line for line in str(caught.value).splitlines())
+
+
+SMALL: dict[str, Any] = {
+    "corpora": {"s": {"source": "builtin", "dataset": "sentences"}},
+    "tokenizers": {"b": {"type": "utf8_bytes"}},
+}
 
 
 def test_standard_tags_of_yaml_are_honoured(tmp_path: Path) -> None:

@@ -48,6 +48,19 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert "No such command 'rum'" in done.output
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["\x1b[31mx\n::error::y"], ["run", "--\x1b[31mx"], ["run", "c", "--jobs", "\x1b\n::error::y"],
+     ["list", "\x1b\u202e"], ["run", "c", "\x1b[31mx\n::error::y"], ["--\x1b[31mx"]],
+)  # fmt: skip
+def test_what_is_wrong_in_a_call_is_shown_without_escape_codes(arguments: list[str]) -> None:
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2
+    assert "\x1b" not in done.output
+    assert "\u202e" not in done.output
+    assert not [line for line in done.output.splitlines() if line.startswith("::")]
+
+
 def test_first_sentences_are_whole_at_80_columns() -> None:
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
     lines = shown.partition("\nMeasure:\n")[2].splitlines()

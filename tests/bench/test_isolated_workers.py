@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,48 @@ def test_what_a_worker_started_ends_with_it_when_the_parent_is_killed(tmp_path: 
     process.communicate()
     assert not _lives(worker)
     assert not _lives(child)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_daemon_that_a_crashed_worker_left_is_ended(tmp_path: Path) -> None:
+    worker, note = WorkerProcess.start(), tmp_path / "pid"
+    try:
+        died = worker.ask(_leave_a_daemon_and_crash, str(note))
+        assert isinstance(died, Died)
+        assert "SIGABRT" in died.reason
+        assert not _lives(int(note.read_text(encoding="utf-8")))
+    finally:
+        worker.stop()
+
+
+def _leave_a_daemon_and_crash(note: str) -> None:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            Path(note).write_text(str(os.getpid()), encoding="utf-8")
+            os.execvp("sleep", ["sleep", "1000"])
+        os._exit(0)
+    os.wait()
+    while not Path(note).exists() or not Path(note).read_text(encoding="utf-8"):
+        time.sleep(0.01)
+    os.abort()
+
+
+def test_folders_of_killed_processes_are_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / ".tokbench-worker-left"
+    left.mkdir()
+    (left / ".lock").touch()
+    first, second = WorkerProcess.start(), WorkerProcess.start()
+    try:
+        assert not left.exists()
+        assert len(list(tmp_path.iterdir())) == 2
+    finally:
+        first.stop()
+        second.stop()
+    assert list(tmp_path.iterdir()) == []
 
 
 def _start_sleeping() -> tuple[int, int]:

@@ -93,6 +93,10 @@ ONE = [
     ("en", "en-GB"),
     ("iw", "heb_Hebr"),
     ("nob_Latn", "no-NO"),
+    ("ms", "zsm_Latn"),
+    ("swh_Latn", "sw"),
+    ("az", "azj_Latn"),
+    ("mn", "khk_Cyrl"),
 ]
 TWO = [
     ("arb", "arz"),
@@ -106,6 +110,9 @@ TWO = [
     ("sr", "sr-Latn"),
     ("ca", "ca-valencia"),
     ("apc_Arab", "ajp_Arab"),
+    ("az", "azb_Arab"),
+    ("ku", "ckb"),
+    ("aka_Latn", "twi_Latn"),
 ]
 
 

@@ -58,12 +58,15 @@ def test_datasets_gets_no_pointer_and_no_page_either(
 
 
 @pytest.mark.parametrize(
-    "text", ["hello there\nsecond line\n", "привет\nмир\n", "สวัสดี\n", "नमस्ते दुनिया\nदो\n", "hi"]
-)
-@pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+    "text",
+    ["hello there\nsecond line\n", "привет\nмир\n", "สวัสดี\n", "नमस्ते दुनिया\nदो\n", "hi",
+     "你好，世界。\n再见。\n", "안녕하세요 여러분\n", "ひらがな\nカタカナ\n", "Ελλάδα\n", "שלום עולם\n",
+     "สวัสดี ชาวโลก\nពិភពលោក\n", "ሰላም ልዑል\n", "გამარჯობა\n", "مرحبا بالعالم\n"],
+)  # fmt: skip
+@pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_utf_16_without_a_mark_is_refused(make, tmp_path: Path, text: str, coding: str) -> None:
     (tmp_path / "a.txt").write_bytes(text.encode(coding))
-    with pytest.raises(CorpusError, match="looks like UTF-16 or UTF-32 without|not UTF-8"):
+    with pytest.raises(CorpusError, match="looks like UTF-16 or UTF-32 without"):
         make(**FILES, path="a.txt")
 
 
@@ -202,6 +205,34 @@ def test_a_list_that_cannot_be_read_is_told_by_its_row(
     (tmp_path / "a.json").write_text(content, encoding="utf-8")
     with pytest.raises(CorpusError, match=told):
         make(**FILES, path="a.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"text": "a", "text": "b"}\n', '[{"text": "a"}, {"text": "a", "text": "b"}]',
+     '{"id": 1, "text": {"en": "a", "en": "b"}}\n'],
+)  # fmt: skip
+@pytest.mark.parametrize("source", [FILES, {**HUB, "path": "json"}])
+def test_a_key_that_occurs_twice_in_a_row_is_refused(
+    make, tmp_path: Path, text: str, source: dict[str, Any]
+) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    where = {"path": "a.json"} if source is FILES else {"data_files": "a.json"}
+    with pytest.raises(CorpusError, match=r"the key '(text|en)' occurs twice in one object"):
+        make(**{**source, **where})
+
+
+@pytest.mark.parametrize("coding", ["cp1252", "cp1251", "shift_jis", "gbk", "euc-kr", "big5"])
+def test_other_encodings_are_not_taken_for_utf_16(make, tmp_path: Path, coding: str) -> None:
+    text = {
+        "cp1252": "größer, schöner ",
+        "cp1251": "привет мир ",
+        "shift_jis": "日本語のテキスト。",
+    }
+    text |= {"gbk": "你好，世界。", "euc-kr": "안녕하세요 여러분 ", "big5": "你好，世界。"}
+    (tmp_path / "a.txt").write_bytes((text[coding] * 300 + "\n").encode(coding))
+    with pytest.raises(CorpusError, match="line 1 is not UTF-8"):
+        make(**FILES, path="a.txt")
 
 
 def test_a_line_of_a_hundred_thousand_levels_is_named(make, tmp_path: Path) -> None:

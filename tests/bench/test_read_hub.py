@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokbench.bench.corpus.hub_words import explain
-from tokbench.bench.corpus.read_hub import _revision
+from tokbench.bench.corpus.hub.reader import _revision
+from tokbench.bench.corpus.hub.words import explain
 from tokbench.bench.corpus.slices import Slice
 from tokbench.bench.errors import CorpusError
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from tokbench.bench.config.corpora import HuggingFaceCorpus
 from tokbench.bench.corpus.budget import Budget
-from tokbench.bench.corpus.file_state import KnownFile, file_sha256, known_file
+from tokbench.bench.corpus.file_state import KnownFile, Tick, file_sha256, known_file
 from tokbench.bench.corpus.find_files import expand
-from tokbench.bench.corpus.hub_words import BUILDERS, in_words, local_folder
+from tokbench.bench.corpus.hub.words import BUILDERS, in_words, local_folder
 from tokbench.bench.corpus.open_files import HEAD_BYTES, MARK, refuse_other_text, refuse_pointer
 from tokbench.bench.corpus.read_files import JOINED_LINES, json_rows
 from tokbench.bench.corpus.rows import Filter, Reading, Row, columns_of, no_column
@@ -76,9 +76,11 @@ def known_paths(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[tuple[
     )
 
 
-def known_files(entry: HuggingFaceCorpus, key: str, folder: Path) -> list[KnownFile]:
+def known_files(
+    entry: HuggingFaceCorpus, key: str, folder: Path, tick: Tick | None = None
+) -> list[KnownFile]:
     """Return what every local file that may be read is known by now."""
-    return [known_file(path, name) for path, name in known_paths(entry, key, folder)]
+    return [known_file(path, name, tick) for path, name in known_paths(entry, key, folder)]
 
 
 def _refuse_impostors(builder: Any, splits: Sequence[str], entry: HuggingFaceCorpus) -> None:

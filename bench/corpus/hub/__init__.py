@@ -1,0 +1,1 @@
+"""Corpora of `datasets`: from the Hub, or local files through it."""
