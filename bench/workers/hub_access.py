@@ -57,6 +57,9 @@ def set_up_hub(*, offline: bool = False) -> None:
         os.environ[name] = "1"
 
 
+_LATER = "later, run the same command again with --rerun failed, which keeps what is finished"
+
+
 class HubWaitError(InputError):
     """Waiting for the Hub took longer than the limit."""
 
@@ -106,11 +109,13 @@ class _Patience(logging.Handler):
         limit = f"longer than {self.seconds:g} s, the limit (limits.hub_seconds)"
         if self._status is not None:
             return (
-                f"refused temporarily: the Hub answers {self._status} and requires a wait of "
-                f"{limit}"
+                f"refused temporarily: the Hub answers {self._status}{self.tried()} and requires a "
+                f"wait of {limit}; {_LATER}"
             )
+        tried = self.tried()
         return (
-            f"cannot be reached: incomplete answers from the Hub, and retrying would take {limit}"
+            f"cannot be reached: incomplete answers from the Hub{tried}, and retrying would take "
+            f"{limit}"
         )
 
 
@@ -218,11 +223,7 @@ def _not_there(text: str, names: set[str], status: int | None, revision: str | N
 
 def _not_now(names: set[str], status: int | None) -> str | None:
     if status is not None and (status == 429 or status >= 500):
-        return (
-            f"refused temporarily: the Hub answers {status}{_patience.tried()}; later, run the "
-            "same "
-            "command again with --rerun failed, which keeps what is finished"
-        )
+        return f"refused temporarily: the Hub answers {status}{_patience.tried()}; {_LATER}"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokbench.bench.markup import count, escape, number, plural
+from tokbench.bench.markup import count, escape, listed, number, plural
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.brief.pictures import images
 from tokbench.reports.focus import Standing
@@ -42,7 +42,22 @@ def about(view: View, corpus: str) -> str:
         return f"{text}, not parallel."
     if view.refusal(corpus):
         return f"{text}, declared parallel with pivot {escape(pivot)}, but its ids differ."
-    return f"{text}, parallel with pivot {escape(pivot)}."
+    return f"{text}, parallel with pivot {escape(pivot)}.{_doubt(view, corpus)}"
+
+
+def _doubt(view: View, corpus: str) -> str:
+    """Name the languages whose text does not look parallel."""
+    named = [
+        escape(finding["language"])
+        for finding in view.findings
+        if finding["reason"] == "lengths_disagree" and finding["corpus"] == corpus
+    ]
+    if not named:
+        return ""
+    return (
+        f" **Perhaps not parallel: {listed(named)}.** The lengths of documents do not follow those "
+        "of the pivot, so premiums may mean nothing."
+    )
 
 
 def _by_tokenizer(

@@ -246,14 +246,24 @@ def test_what_a_worker_started_ends_with_it_when_the_parent_is_killed(tmp_path: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_a_daemon_that_a_crashed_worker_left_is_ended(tmp_path: Path) -> None:
-    worker, note = WorkerProcess.start(), tmp_path / "pid"
-    try:
-        died = worker.ask(_leave_a_daemon_and_crash, str(note))
-        assert isinstance(died, Died)
-        assert "SIGABRT" in died.reason
-        assert not _lives(int(note.read_text(encoding="utf-8")))
-    finally:
-        worker.stop()
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from test_isolated_workers import _leave_a_daemon_and_crash\n"
+        "from tokbench.bench.workers.process import WorkerProcess\n"
+        "worker = WorkerProcess.start()\n"
+        "print(worker.ask(_leave_a_daemon_and_crash, sys.argv[2]).reason)\n"
+        "worker.stop()\n"
+    )
+    note = tmp_path / "pid"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, str(Path(__file__).parent), str(note)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert "killed by SIGABRT" in done.stdout
+    assert not _lives(int(note.read_text(encoding="utf-8")))
 
 
 def _leave_a_daemon_and_crash(note: str) -> None:
