@@ -440,6 +440,24 @@ function showTip(event) {
   tip.style.top = `${box.bottom + 6 + tip.offsetHeight > window.innerHeight ? box.top - tip.offsetHeight - 6 : box.bottom + 6}px`;
 }
 
+// A mark of a chart leads to its row: a cell of the heat map, or the line of the tokenizer.
+function openRow(event) {
+  const mark = event.target.closest && event.target.closest("figure .mark[data-t]");
+  if (!mark || (event.type === "keydown" && event.key !== "Enter")) return;
+  const { t, l } = mark.dataset;
+  if (l !== undefined && state.metric !== premiumMetric() && grid(premiumMetric())) {
+    state.metric = premiumMetric();
+    drawHeat();
+  }
+  const row = l === undefined
+    ? document.querySelector(`#tokenizers .part[data-corpus="${state.corpus}"] tr[data-t="${t}"]`)
+    : document.querySelector(`#heat td[data-t="${t}"][data-l="${l}"]`);
+  if (!row) return;
+  if (l === undefined) row.setAttribute("tabindex", "-1");
+  row.scrollIntoView({ block: "center" });
+  row.focus({ preventScroll: true });
+}
+
 function openDefinition(event) {
   const term = event.target.closest(".term[data-metric]");
   if (!term) return;
@@ -510,6 +528,7 @@ function listen() {
   });
   for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, showTip);
   document.addEventListener("click", openDefinition);
+  for (const kind of ["click", "keydown"]) document.addEventListener(kind, openRow);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") $("tip").hidden = true;
   });

@@ -109,6 +109,22 @@ def test_the_table_and_the_heat_map_show_the_languages_in_focus_alone(
     assert f"{tokens:,.0f}" in row.first.inner_text()
 
 
+def test_a_mark_of_a_chart_leads_to_its_row(visit: Open, page_file: Path) -> None:
+    page = visit(page_file, reduced_motion="reduce")
+    mark = page.page.locator('figure[data-figure="premium"] .mark:not(.hidden)').first
+    place, t = mark.get_attribute("data-l"), mark.get_attribute("data-t")
+    mark.focus()
+    page.page.keyboard.press("Enter")
+    assert page.value("[document.activeElement.dataset.l, document.activeElement.dataset.t]") == [
+        place,
+        t,
+    ]
+    assert page.value("state.metric") == "premium"
+    page.page.locator('figure[data-figure="trade-entries"] .mark').first.focus()
+    page.page.keyboard.press("Enter")
+    assert page.value("document.activeElement.tagName") == "TR"
+
+
 # sorting
 
 
