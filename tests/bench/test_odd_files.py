@@ -107,12 +107,16 @@ def _zip(data: bytes, *names: str) -> bytes:
     return sink.getvalue()
 
 
+def _gzip(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)  # the same name of the test in every process
+
+
 def _zstd(data: bytes) -> bytes:
     return pa.Codec("zstd").compress(data, asbytes=True)  # type: ignore[no-any-return]
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "gz": gzip.compress,
+    "gz": _gzip,
     "bz2": bz2.compress,
     "xz": lzma.compress,
     "zst": _zstd,
@@ -153,10 +157,10 @@ def test_a_zip_file_of_one_needs_no_other_suffix_and_of_two_is_refused(make, tmp
     ("name", "content", "told"),
     [
         ("a.tar", b"", "a.tar: .tar files are not read, only .gz, .bz2"),
-        ("a.tar.gz", gzip.compress(b""), ".tar files are not read"),
-        ("a.txt", gzip.compress(b"text"), r"a.txt is packed with gzip \(.gz\); give it that suffix"),
+        ("a.tar.gz", _gzip(b""), ".tar files are not read"),
+        ("a.txt", _gzip(b"text"), r"a.txt is packed with gzip \(.gz\); give it that suffix"),
         ("a.txt", _zstd(b"text"), r"a.txt is packed with Zstandard \(.zst\)"),
-        ("a.parquet.gz", gzip.compress(b""), "Parquet files are packed inside; unpack this one"),
+        ("a.parquet.gz", _gzip(b""), "Parquet files are packed inside; unpack this one"),
         ("a.what", b"", "write `format: txt`"),
     ],
 )  # fmt: skip

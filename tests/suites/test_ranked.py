@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from conftest import Measure
 from tokbench.bench.errors import ConfigError
 from tokbench.bench.reasons import UNRANKED
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.markdown import Markdown
 from tokbench.reports.summary import Summary
+
+Measure = Callable[..., RunOutcome]
 
 TEXTS = ["The cat sat on the mat", "the cat sat on the mat", "the mat"]
 """51 bytes; without its capital the first is the second."""

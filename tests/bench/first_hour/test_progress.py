@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import Listener
 from tokbench.bench import console
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.console import ConsoleProgress
@@ -95,9 +95,9 @@ def test_time_decides_how_far_the_bar_is_and_what_is_left() -> None:
     assert Parts().left(5.0) is None
 
 
-def test_a_run_moves_through_all_its_parts_to_the_end(tmp_path: Path) -> None:
+def test_a_run_moves_through_all_its_parts_to_the_end(tmp_path: Path, listener: type[Any]) -> None:
     (tmp_path / "s.txt").write_text("one two\n" * 3, encoding="utf-8")
-    listener = Listener()
+    heard = listener()
     config = load_config(
         {
             "name": "mine",
@@ -108,9 +108,9 @@ def test_a_run_moves_through_all_its_parts_to_the_end(tmp_path: Path) -> None:
         },
         folder=tmp_path,
     )
-    runner.run(config, output=tmp_path, progress=listener)
-    assert list(listener.expected) == ["corpora", "counting", "suites", "timing", "reports"]
-    timing = [share for name, share in listener.parts if name == "timing"]
+    runner.run(config, output=tmp_path, progress=heard)
+    assert list(heard.expected) == ["corpora", "counting", "suites", "timing", "reports"]
+    timing = [share for name, share in heard.parts if name == "timing"]
     assert timing == sorted(timing)
     assert (timing[0], timing[-1], len(timing) > 3) == (0.0, 1, True)
-    assert {name for name, _ in listener.parts} == set(listener.expected)
+    assert {name for name, _ in heard.parts} == set(heard.expected)
