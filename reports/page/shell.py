@@ -7,11 +7,11 @@ breaks out of its place could still not run. Jinja2 escapes all that comes from 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
 from markupsafe import Markup
 
+from tokbench.bench.config.yaml_text import as_yaml
 from tokbench.bench.markup import count, number, percent, plural
 from tokbench.reports.page.data import draws_of, payload, script_json
 from tokbench.reports.page.document import inline_file, source_hash, template
@@ -62,7 +62,7 @@ def page(view: View) -> str:
         failed=list(_failed(view)),
         command=f"tokbench run {view.run['name']}.yaml",
         digest=view.run["digest"],
-        config=_yaml(view.run["config"]),
+        config=as_yaml(view.run["config"]),
         versions=sorted(view.run["versions"].items()),
         tokenizers=[{"key": k, **view.run["tokenizers"][k]} for k in view.tokenizers],
         metrics=sorted(view.run["metrics"].items()),
@@ -181,23 +181,3 @@ def _failed(view: View) -> Iterator[str]:
             seen[line] = seen.get(line, 0) + 1
     for line, n in seen.items():
         yield line if n == 1 else f"{line} ({n} times)"
-
-
-def _yaml(config: Any) -> str:
-    from ruamel.yaml import YAML
-
-    out = StringIO()
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    writer.dump(_without_defaults(config), out)
-    return out.getvalue()
-
-
-def _without_defaults(value: Any) -> Any:
-    """Leave out what is null or empty."""
-    if isinstance(value, dict):
-        found = {k: _without_defaults(v) for k, v in value.items()}
-        return {k: v for k, v in found.items() if v not in (None, {}, [])}
-    if isinstance(value, list):
-        return [_without_defaults(v) for v in value]
-    return value

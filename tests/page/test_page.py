@@ -141,6 +141,14 @@ def test_a_page_without_text_says_so(small_run: Results, tmp_path: Any) -> None:
     assert 'id="texts"' not in written
 
 
+def test_the_config_of_the_page_is_that_of_the_run_folder(html: str, small_run: Results) -> None:
+    from html import unescape
+
+    shown = unescape(html[html.index("<pre>") + 5 : html.index("</pre>")])
+    stored = (small_run.folder / "config.yaml").read_text(encoding="utf-8")
+    assert shown == stored.split("\n", 1)[1]
+
+
 def test_definitions_are_whole(html: str) -> None:
     definition = html[html.index('id="metric-premium"') :]
     definition = definition[: definition.index("</details>")]
