@@ -65,7 +65,7 @@ def test_mutated_baselines(
         if how == "unsealed" and changed != document:
             assert done.exit_code == 3, changed
         tokbench(runner, "baseline", "show", bad)
-    assert {0, 1, 3} & set(codes)
+    assert {1, 3} <= set(codes)  # else the series tries nothing
 
 
 GATE = {"gate": {"rules": [{"metric": "space_initial_share", "gated": False}]}}
