@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from command_line import tokbench as in_this_process
 from tokbench.bench.results.run_folder import load_results
 
 ODD = {
@@ -51,7 +52,12 @@ def test_each_costs_its_own_cells_and_is_named_as_it_was_written(
         tokenizers[f"sentencepiece_{name}"] = {"type": "sentencepiece", "file": path}
     config = {"name": "odd", "corpora": corpora, "tokenizers": tokenizers, "reports": []}
     (folder / "c.yaml").write_text(json.dumps(config), encoding="utf-8")
-    assert tokbench(folder, "validate", "c.yaml", "--offline").returncode == 0
+    validated = tokbench(folder, "validate", "c.yaml", "--offline")
+    assert validated.returncode == 3
+    assert "Traceback" not in validated.stderr
+    for name in ODD:
+        assert f"tokenizers.tiktoken_{name}.file: " in validated.stderr
+        assert f"corpora.files_{name}" in validated.stderr
     done = tokbench(folder, "run", "c.yaml", "--jobs", "2", "--offline")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
@@ -81,11 +87,12 @@ def test_each_costs_its_own_cells_and_is_named_as_it_was_written(
     ],
 )
 def test_the_command_line_says_what_the_system_says(
-    folder: Path, tokbench: Callable[..., Any], command: list[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    done = tokbench(folder, *command)
-    assert done.returncode in (2, 3)
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(folder)
+    done = in_this_process(*command)
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code in (2, 3)
     assert done.stderr.startswith("error: ")
 
 
