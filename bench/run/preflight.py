@@ -20,6 +20,7 @@ from tokbench.bench.corpus.open_files import HEAD_BYTES, is_html, refuse_pointer
 from tokbench.bench.corpus.read_files import look
 from tokbench.bench.errors import InputError
 from tokbench.bench.markup import did_you_mean, plural
+from tokbench.bench.paths import looking_at
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 MOST_FILES = 1000
@@ -101,7 +102,8 @@ def _of_tokenizer(config: Config, key: str, entry: TokenizerPlugin) -> Iterator[
             continue
         try:
             path = LoadContext(folder=folder).resolve(written)
-            why = _missing(path, written) or _misfit(path, written, entry, option)
+            with looking_at(written):
+                why = _missing(path, written) or _misfit(path, written, entry, option)
         except InputError as exc:
             why = str(exc)
         if why is not None:

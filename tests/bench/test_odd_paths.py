@@ -69,7 +69,13 @@ def test_each_costs_its_own_cells_and_is_named_as_it_was_written(
             assert words in reasons[f"{tokenizer}_{name}", "good"]
         for corpus in ("files", "folder", "data"):
             reason = reasons["good", f"{corpus}_{name}"]
-            told = (NO_FILE, "cannot be", "has no data files", "is a folder; use folder/*.txt")
+            told = (
+                NO_FILE,
+                "cannot be",
+                "is not a valid path",
+                "has no data files",
+                "is a folder; use folder/*.txt",
+            )
             assert any(words in reason for words in told)
             assert str(folder) not in reason
 
