@@ -18,7 +18,7 @@ ODD = {
     "nul": ("a\0b", "is not a valid path: embedded null byte"),
     "long": ("x" * 300, "cannot be read: File name too long"),
     "circle": ("circle", "is not a valid path: its symbolic links form a loop"),
-    "folder": ("folder", "cannot be read: Is a directory"),
+    "folder": ("folder", "is a folder"),
     "beneath": ("c.yaml/a", "cannot be read: Not a directory"),
 }
 NO_FILE = "paths start from the config's folder"
