@@ -104,6 +104,10 @@ def _write(stream: TextIO, safe: str) -> None:
         stream.flush()
     except BrokenPipeError:
         _silence(stream.fileno())
+    except OSError:  # such as a full disk: a remark may be lost, a result may not
+        if stream is not sys.stderr:
+            raise
+        _silence(stream.fileno())
 
 
 def _silence(number: int) -> None:

@@ -169,7 +169,7 @@ def which(
     """
     from tokbench.bench.commands import which as finding
     from tokbench.bench.config.schema import load_options
-    from tokbench.bench.console import message, result, result_json
+    from tokbench.bench.console import message, result, result_json, width
     from tokbench.bench.results.costs import CostModel
 
     if as_json and as_prompt:
@@ -191,5 +191,5 @@ def which(
     elif as_prompt:
         result(finding.prompt(analysis, content))
     else:
-        result(finding.render(analysis))
+        result(finding.render(analysis, width=width()))
     _end(analysis.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -225,9 +226,10 @@ def _why_best(best: tuple[str, ...], able: Sequence[Handling], fewest: int, *, w
     return f"{sentence}; {others[0].tokenizer} is next with {others[0].tokens:,} ({more:+.1%})."
 
 
-def render(analysis: Analysis, *, pieces_shown: int = 40) -> str:
-    """Return the analysis as plain text: the verdict, a table, the pieces."""
-    header = ["tokenizer", "tokens", "bytes/token", "round trip", "lost", "premium"]
+def render(analysis: Analysis, *, pieces_shown: int = 40, width: int = 80) -> str:
+    """Return the analysis as plain text: the verdict in lines of that width, a table, the pieces."""
+    header = ["tokenizer", "tokens", "bytes/token", "round trip", "lost"]
+    has_premium = any(h.premium is not None for h in analysis.handlings)
     rows = [
         [
             h.tokenizer,
@@ -235,11 +237,16 @@ def render(analysis: Analysis, *, pieces_shown: int = 40) -> str:
             _number(h.bytes_per_token),
             h.round_trip,
             percent(h.lost_byte_share),
-            _number(h.premium),
+            *([_number(h.premium)] if has_premium else []),
         ]
         for h in analysis.handlings
     ]
-    parts = ["\n".join(analysis.reasons), table(header, rows, right=[1, 2, 4, 5])]
+    header += ["premium"] if has_premium else []
+    right = [1, 2, 4, 5] if has_premium else [1, 2, 4]
+    sentences = "\n".join(
+        textwrap.fill(one, width, break_on_hyphens=False) for one in analysis.reasons
+    )
+    parts = [sentences, table(header, rows, right=right)]
     costs = [[h, name] for h in analysis.handlings for name in h.costs]
     if costs:
         parts.append(_cost_table(analysis))

@@ -462,3 +462,10 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_exit_code_3(
     assert "(broken_toy, line 9); set TOKBENCH_TRACEBACK=1" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" in report(TOKBENCH_TRACEBACK="1").stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_stderr_changes_no_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tokbench", "validate", str(tmp_path / "missing.yaml")]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2

@@ -127,3 +127,7 @@ def test_a_little_loss_is_accepted_where_nothing_is_whole() -> None:
 @pytest.mark.parametrize("both", [["--json", "--prompt"]])
 def test_only_one_form_of_output(tmp_path: Path, both: list[str]) -> None:
     assert which(tmp_path, "x", *both).exit_code == 2
+
+
+def test_there_is_a_column_of_premiums_only_with_a_translation(tmp_path: Path) -> None:
+    assert "premium" not in which(tmp_path, "one two").output
