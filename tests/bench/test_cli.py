@@ -167,7 +167,7 @@ def test_a_fault_of_our_own_is_not_hidden(
 def test_plan_shows_cells_and_does_nothing(tokbench: Tokbench, folder: Path) -> None:
     done = tokbench("plan", "c.yaml")
     assert done.exit_code == 0
-    assert done.stdout.startswith("mine: 2 cells\n")
+    assert done.stdout.startswith("mine: 2 cells: 2 tokenizers × 1 corpus\n")
     planned = json.loads(tokbench("plan", "c.yaml", "--json").stdout)
     assert [cell["tokenizer"] for cell in planned["cells"]] == ["bytes", "chars"]
     assert {path.name for path in folder.iterdir()} == {"c.yaml", "prose.txt"}
