@@ -362,7 +362,7 @@ def test_an_interrupt_says_how_to_go_on(run: Run, folder: Path, toys: None) -> N
     time.sleep(0.3)
     told = interrupted(process)
     assert process.returncode == 130
-    assert b"run the same command again to go on from the finished cells" in told
+    assert b"run the same command again to resume from the finished cells" in told
     assert b"Traceback" not in told
 
 
