@@ -41,7 +41,8 @@ def mix_for(view: View, corpus: str, focus: Mapping[str, float]) -> Mix | None:
     names = [name for name in view.tokenizers if (name, corpus) in view.measured]
     if not names or not all(_is_stored(view, name, corpus) for name in names):
         return None
-    found = rates(view, corpus)
+    # one tokenizer alone is compared with itself, whatever is drawn
+    found = rates(view, corpus, 1 if len(names) == 1 else None)
     weights = dict(focus) or dict.fromkeys(found.languages, 1.0)
     total = sum(weights.values())
     placed = {name: all(_has_place(view, name, corpus, k) for k in weights) for name in names}
