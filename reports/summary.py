@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tokbench.bench.console import Painted
-from tokbench.bench.results.report import Asked, ScreenPlugin
+from tokbench.bench.results.report import Lookup, ScreenPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.terminal.lookup import lookup
 from tokbench.reports.terminal.overview import overview
@@ -20,7 +20,7 @@ class Summary(ScreenPlugin):
         lines = [*overview(view_of(results), {}, None), *_where(results)]
         return {"summary.txt": "\n".join("".join(t for t, _ in line) for line in lines) + "\n"}
 
-    def show(self, results: Results, asked: Asked, width: int) -> Iterator[Sequence[Painted]]:
+    def show(self, results: Results, asked: Lookup, width: int) -> Iterator[Sequence[Painted]]:
         """Yield the lines of the overview, or of what is asked."""
         view = view_of(results)
         if asked.languages or asked.tokenizers or asked.metrics:

@@ -410,8 +410,8 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
             sentences = [f"On {corpus}, only {only} could be ranked."]
     elif all(line.first_in == len(languages) for line in ranked):
         sentences = [
-            f"On {corpus}, no ranked tokenizer needs fewer tokens than another beyond the intervals: "
-            f"{view.documents(corpus)} for each language do not tell them apart."
+            f"On {corpus}, no ranked tokenizer is significantly better than another: "
+            f"{view.documents(corpus)} for each language cannot separate them."
         ]
     elif len(languages) == 1:
         fewest = [line.tokenizer for line in ranked if line.tokens == ranked[0].tokens]

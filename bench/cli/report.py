@@ -103,7 +103,7 @@ def show(
     their intervals. The table fits the terminal: columns that do not fit are named below it.
     """
     from tokbench.bench.console import result_painted, width
-    from tokbench.bench.results.report import Asked, screen
+    from tokbench.bench.results.report import Lookup, screen
     from tokbench.bench.results.run_folder import load_results
 
     shares = dict(map(_share, focus))
@@ -111,7 +111,7 @@ def show(
         raise click.UsageError("--focus ranks all tokenizers: use it without the other options")
     results = load_results(run)
     with _showing(run):
-        lines = list(screen(results, Asked(languages, tokenizers, metrics, shares), width()))
+        lines = list(screen(results, Lookup(languages, tokenizers, metrics, shares), width()))
     result_painted(lines)
 
 

@@ -82,7 +82,7 @@ def run(
         import pyarrow.pandas_compat  # noqa: F401
 
         from tokbench.bench.console import ConsoleProgress, remark, result_painted, width
-        from tokbench.bench.results.report import Asked, screen
+        from tokbench.bench.results.report import Lookup, screen
         from tokbench.bench.run import runner
         from tokbench.bench.workers.executors import executor, interruptible
 
@@ -102,7 +102,7 @@ def run(
             executor=workers,
             keep_cells=keep_cells,
         )
-    result_painted(screen(outcome.results, Asked(), width()))
+    result_painted(screen(outcome.results, Lookup(), width()))
     for problem in outcome.problems:
         remark(problem)
     sys.exit(outcome.exit_code)

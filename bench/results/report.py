@@ -23,7 +23,7 @@ class ReportPlugin(ReportOptions):
         raise NotImplementedError
 
 
-class Asked(NamedTuple):
+class Lookup(NamedTuple):
     """What a table on a terminal is about; nothing chosen is the table by tokenizer."""
 
     languages: Sequence[str] = ()
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 class ScreenPlugin(ReportPlugin):
     """A report that is also shown on a terminal."""
 
-    def show(self, results: Results, asked: Asked, width: int) -> Iterator[Sequence[Painted]]:
+    def show(self, results: Results, asked: Lookup, width: int) -> Iterator[Sequence[Painted]]:
         """Yield lines of at most `width` columns; `UsageError` for a name that is not in the run."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
     return files
 
 
-def screen(results: Results, asked: Asked, width: int) -> Iterator[Sequence[Painted]]:
+def screen(results: Results, asked: Lookup, width: int) -> Iterator[Sequence[Painted]]:
     """Yield the lines of a run on a terminal, from the report `summary`."""
     found = plugins.without_options(ReportPlugin, "summary")
     assert isinstance(found, ScreenPlugin)

@@ -39,7 +39,7 @@ SEGMENT_TOKENS = pa.schema(
 UintArray = npt.NDArray[np.uint32]
 
 
-class Cut(NamedTuple):
+class SegmentCut(NamedTuple):
     """One text under one tokenizer: its ids and their places in its UTF-8, or why there are none."""
 
     ids: UintArray | None = None
@@ -55,7 +55,7 @@ class StoredDocument(NamedTuple):
     document_id: str
     why: str
     text: str
-    cuts: dict[str, Cut]
+    cuts: dict[str, SegmentCut]
 
 
 def segments_table(documents: Iterable[StoredDocument]) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import Any
 from tokbench.bench.console import Painted
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, number, percent, suggest
-from tokbench.bench.results.report import Asked
+from tokbench.bench.results.report import Lookup
 from tokbench.reports.mix import order
 from tokbench.reports.terminal.layout import ScreenColumn, lay, wrapped
 from tokbench.reports.view import Row, View
@@ -19,7 +19,7 @@ USUAL = ("tokens", "bytes_per_token", "premium", "program_premium", "lost_byte_s
 HIDDEN = frozenset({"documents", "unit_of_n", "draws"})
 
 
-def lookup(view: View, asked: Asked, width: int | None) -> Iterator[Sequence[Painted]]:
+def lookup(view: View, asked: Lookup, width: int | None) -> Iterator[Sequence[Painted]]:
     """Yield a table for each metric; `UsageError` for a name that the run does not have."""
     known = list(dict.fromkeys(row["metric"] for row in view.rows))
     _check("--metric", asked.metrics, known)
@@ -43,7 +43,7 @@ def _check(option: str, names: Sequence[str], known: Iterable[str]) -> None:
             raise UsageError(f"{option}: no {name!r} in this run{suggest(name, known)}")
 
 
-def _chosen(view: View, asked: Asked, metric: str) -> Iterator[Row]:
+def _chosen(view: View, asked: Lookup, metric: str) -> Iterator[Row]:
     for row in view.rows:
         if (
             row["metric"] == metric

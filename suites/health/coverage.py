@@ -10,7 +10,7 @@ from functools import cache
 
 from tokbench.bench.markup import listed
 from tokbench.bench.run.probe import Subject
-from tokbench.suites.health.verdict import Check
+from tokbench.suites.health.verdict import HealthFinding
 
 PER_SCRIPT, AMONG = 8, 60
 """Letters of each script that are asked for, and the number of first ones they are spread over."""
@@ -18,7 +18,7 @@ PER_SCRIPT, AMONG = 8, 60
 _PAGE = "docs/metrics.md, lost_byte_share"
 
 
-def check_bytes(subject: Subject) -> Check:
+def check_bytes(subject: Subject) -> HealthFinding:
     """Ask for every byte that UTF-8 can hold, in characters that hold it."""
     fates = Fates.of(subject, list(_characters_of_bytes().values()))
     lost = [byte for byte, text in _characters_of_bytes().items() if text in fates.silent]
@@ -28,7 +28,7 @@ def check_bytes(subject: Subject) -> Check:
     if lost or broken:
         what = "vanish without an unknown token" if lost else "make the library fail"
         shown = listed([f"0x{byte:02X}" for byte in (lost or broken)], 6)
-        return Check(
+        return HealthFinding(
             name="bytes",
             verdict="fail",
             text=f"{len(lost or broken)} of {total} bytes of UTF-8 {what}: {shown}",
@@ -37,7 +37,7 @@ def check_bytes(subject: Subject) -> Check:
             page=_PAGE,
         )
     if unknown:
-        return Check(
+        return HealthFinding(
             name="bytes",
             verdict="warn",
             text=f"characters with {len(unknown)} of {total} bytes become unknown tokens",
@@ -45,10 +45,10 @@ def check_bytes(subject: Subject) -> Check:
             page=_PAGE,
         )
     text = f"each of the {total} bytes that UTF-8 can hold is encoded"
-    return Check(name="bytes", verdict="pass", text=text)
+    return HealthFinding(name="bytes", verdict="pass", text=text)
 
 
-def check_scripts(subject: Subject) -> Check:
+def check_scripts(subject: Subject) -> HealthFinding:
     """Ask for letters of every script that this Python's Unicode has."""
     letters = letters_of_scripts()
     fates = Fates.of(subject, [letter for some in letters.values() for letter in some])
@@ -59,7 +59,7 @@ def check_scripts(subject: Subject) -> Check:
     ):
         gone = _whole_scripts(letters, fate)
         if gone:
-            return Check(
+            return HealthFinding(
                 name="scripts",
                 verdict="fail" if verdict == "fail" else "warn",
                 text=f"letters of {len(gone)} of {len(letters)} scripts {what}: {listed(gone, 6)}",
@@ -68,7 +68,7 @@ def check_scripts(subject: Subject) -> Check:
             )
     version = unicodedata.unidata_version
     text = f"letters of all {len(letters)} scripts of Unicode {version} are encoded"
-    return Check(name="scripts", verdict="pass", text=text)
+    return HealthFinding(name="scripts", verdict="pass", text=text)
 
 
 def _whole_scripts(letters: Mapping[str, Sequence[str]], fate: Counter[str]) -> list[str]:

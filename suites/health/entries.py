@@ -11,14 +11,14 @@ from tokbench.bench.markup import listed, percent, plural, word_for
 from tokbench.bench.model import HasMerging, HasSpelling
 from tokbench.bench.run.probe import Examination, Subject
 from tokbench.suites.health.stored import Stored
-from tokbench.suites.health.verdict import Check, quoted
+from tokbench.suites.health.verdict import HealthFinding, quoted
 from tokbench.suites.vocabulary import composition, merging, reachability
 
 _PAGE = "docs/metrics.md, suite vocabulary"
 _GLITCH = "their embeddings are hardly trained; shown to a model they can make it answer nonsense"
 
 
-def check_file(subject: Subject, stored: Stored | None) -> Check:
+def check_file(subject: Subject, stored: Stored | None) -> HealthFinding:
     """Hold ids and entries against the file, read by other code than the library's."""
     vocabulary = subject.tokenizer.vocabulary
     size = f"{plural(vocabulary.n_entries, 'entry', 'entries')}, highest id {vocabulary.n_ids - 1}"
@@ -29,7 +29,7 @@ def check_file(subject: Subject, stored: Stored | None) -> Check:
                        "no entry")  # fmt: skip
     odd = _disagreeing(subject, stored) if stored else []
     if odd:
-        return Check(
+        return HealthFinding(
             name="entries",
             verdict="fail",
             text=f"{plural(len(odd), 'entry', 'entries')} {word_for(len(odd), 'differs', 'differ')} "
@@ -38,7 +38,7 @@ def check_file(subject: Subject, stored: Stored | None) -> Check:
             page=_PAGE,
         )
     read = "as in the file" if stored and stored.entries else "as the library reads the file"
-    return Check(
+    return HealthFinding(
         name="entries",
         verdict="warn" if remarks else "pass",
         text="; ".join([f"{size}, {read}", *remarks]),
@@ -64,7 +64,7 @@ def _disagreeing(subject: Subject, stored: Stored) -> list[str]:
     return beyond + [f"id {i} is {found[i]!r}, in the file {by_id[i]!r}" for i in odd]
 
 
-def checks(examination: Examination, subject: Subject, *, search: bool) -> Iterator[Check]:
+def checks(examination: Examination, subject: Subject, *, search: bool) -> Iterator[HealthFinding]:
     """Return duplicates, entries that merging does not build, and those no text was found for."""
     candidates = reachability.candidates(subject.tokenizer.vocabulary)
     yield _duplicates(subject, candidates)
@@ -74,20 +74,22 @@ def checks(examination: Examination, subject: Subject, *, search: bool) -> Itera
     yield _residue(subject)
 
 
-def _duplicates(subject: Subject, candidates: Mapping[int, bytes]) -> Check:
+def _duplicates(subject: Subject, candidates: Mapping[int, bytes]) -> HealthFinding:
     equal = [i for group in composition.groups(candidates) for i in group]
     alone = dict(zip(equal, subject.texts([[i] for i in equal]), strict=True))
     groups = composition.groups({i: (candidates[i], alone[i][0]) for i in equal})
     texts = composition.texts_of(subject.tokenizer.vocabulary)
     same = {form: composition.surplus(composition.same_form(texts, form)) for form in ("NFC",)}
     if not groups and not any(same.values()):
-        return Check(name="duplicates", verdict="pass", text="no two entries are the same text")
+        return HealthFinding(
+            name="duplicates", verdict="pass", text="no two entries are the same text"
+        )
     shown = [_named(subject, group) for group in groups]
     parts = [f"{len(groups)} groups of entries decode to the same text: {listed(shown, 3)}"]
     if not groups:
         parts = []
     parts += [f"{n} entries equal another after {form}" for form, n in same.items() if n]
-    return Check(
+    return HealthFinding(
         name="duplicates",
         verdict="warn",
         text="; ".join(parts),
@@ -96,17 +98,17 @@ def _duplicates(subject: Subject, candidates: Mapping[int, bytes]) -> Check:
     )
 
 
-def _unmerged(subject: Subject) -> Check:
+def _unmerged(subject: Subject) -> HealthFinding:
     tokenizer = subject.tokenizer
     rules = tokenizer.merging() if isinstance(tokenizer, HasMerging) else None
     if rules is None:
         text = "does not apply: not BPE, or its merges are not known"
-        return Check(name="merges", verdict="pass", text=text)
+        return HealthFinding(name="merges", verdict="pass", text=text)
     odd, of = merging.not_reached(rules)
     if not odd:
         text = f"merging builds each of {plural(of, 'entry', 'entries')}"
-        return Check(name="merges", verdict="pass", text=text)
-    return Check(
+        return HealthFinding(name="merges", verdict="pass", text=text)
+    return HealthFinding(
         name="merges",
         verdict="warn",
         text=f"{len(odd)} of {of} entries are not built by merging: {_named(subject, odd)}",
@@ -117,7 +119,7 @@ def _unmerged(subject: Subject) -> Check:
 
 def _unreached(
     examination: Examination, subject: Subject, candidates: Mapping[int, bytes]
-) -> Check:
+) -> HealthFinding:
     cells = [c for c in examination.tallies.counted() if c.key.tokenizer == subject.key]
     ids = [c.tally.histogram_ids for c in cells]
     seen = frozenset(np.unique(np.concatenate(ids)).tolist()) if ids else frozenset()
@@ -127,9 +129,9 @@ def _unreached(
     of = len(candidates)
     if not found:
         text = f"a text was found for each of {plural(of, 'entry', 'entries')}"
-        return Check(name="unreachable", verdict="pass", text=text)
+        return HealthFinding(name="unreachable", verdict="pass", text=text)
     share = percent(len(found) / of, 2)
-    return Check(
+    return HealthFinding(
         name="unreachable",
         verdict="warn",
         text=f"no text was found for {len(found)} of {of} entries ({share}), such as "
@@ -139,16 +141,16 @@ def _unreached(
     )
 
 
-def _residue(subject: Subject) -> Check:
+def _residue(subject: Subject) -> HealthFinding:
     """Find entries that broken text left behind."""
     vocabulary = subject.tokenizer.vocabulary
     texts = composition.texts_of(vocabulary)
     odd = [i for i, text in texts.items() if i not in vocabulary.added_ids and _is_residue(text)]
     what = "U+FFFD, or a code point that is unassigned or for private use"
     if not odd:
-        return Check(name="residue", verdict="pass", text=f"no entry holds {what}")
+        return HealthFinding(name="residue", verdict="pass", text=f"no entry holds {what}")
     holds = word_for(len(odd), "holds", "hold")
-    return Check(
+    return HealthFinding(
         name="residue",
         verdict="warn",
         text=f"{plural(len(odd), 'entry', 'entries')} {holds} {what}: {_named(subject, odd)}",

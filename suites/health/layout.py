@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from tokbench.bench.markup import listed
 from tokbench.bench.run.probe import Subject, Trip
-from tokbench.suites.health.verdict import Check, quoted
+from tokbench.suites.health.verdict import HealthFinding, quoted
 
 _SPACES = ("a b", "a  b", "a   b", "a    b", "a\tb", "a\nb", "a\n\nb", "a\r\nb", "a\u00a0b", "a ")
 _INDENTED = ("if a:\n    b\n        c\n", "if a:\n\tb\n\t\tc\n", "if a:\n  b\n    c\n")
 _DIGITS = ("7", "42", "365", "2024", "90210", "123456", "3141592", "12345678", "1234567890123456")
 
 
-def checks(subject: Subject) -> Iterator[Check]:
+def checks(subject: Subject) -> Iterator[HealthFinding]:
     """Return what becomes of spaces, indentation and digits."""
     yield _collisions(subject)
     yield _kept(subject, "spaces", _SPACES, "runs and kinds of white space")
@@ -21,14 +21,14 @@ def checks(subject: Subject) -> Iterator[Check]:
     yield _digits(subject)
 
 
-def _collisions(subject: Subject) -> Check:
+def _collisions(subject: Subject) -> HealthFinding:
     """Find out whether a text and the same behind a space have the same ids."""
     plain, spaced = subject.trips(["moon rises", " moon rises"])
     same = plain.failure is None and plain.ids == spaced.ids
     if not same:
         text = "'moon' and ' moon' have ids of their own"
-        return Check(name="leading space", verdict="pass", text=text)
-    return Check(
+        return HealthFinding(name="leading space", verdict="pass", text=text)
+    return HealthFinding(
         name="leading space",
         verdict="warn",
         text="'moon' and ' moon' have the same ids",
@@ -37,15 +37,15 @@ def _collisions(subject: Subject) -> Check:
     )
 
 
-def _kept(subject: Subject, name: str, texts: tuple[str, ...], what: str) -> Check:
+def _kept(subject: Subject, name: str, texts: tuple[str, ...], what: str) -> HealthFinding:
     trips = subject.trips(texts)
     lost = [
         trip for trip in trips if trip.failure is not None or trip.back.lstrip(" ") != trip.text
     ]
     if not lost:
         tokens = ", ".join(str(len(trip.ids)) for trip in trips)
-        return Check(name=name, verdict="pass", text=f"{what} come back (tokens: {tokens})")
-    return Check(
+        return HealthFinding(name=name, verdict="pass", text=f"{what} come back (tokens: {tokens})")
+    return HealthFinding(
         name=name,
         verdict="warn",
         text=f"{len(lost)} of {len(texts)} {what} do not come back: "
@@ -59,12 +59,12 @@ def _shown(trip: Trip) -> str:
     return f"{quoted(trip.text, 20)} → {quoted(trip.failure or trip.back, 20)}"
 
 
-def _digits(subject: Subject) -> Check:
+def _digits(subject: Subject) -> HealthFinding:
     """Say how numbers are cut: digit by digit, in groups of at most three, or as learned."""
     answers = subject.ids([f"a {one}" for one in _DIGITS])
     start = subject.ids(["a "])[0]
     if isinstance(start, str) or any(isinstance(one, str) for one in answers):
-        return Check(name="digits", verdict="fail", text="the library fails on numbers")
+        return HealthFinding(name="digits", verdict="fail", text="the library fails on numbers")
     contents = subject.tokenizer.vocabulary.token_bytes
     runs = [
         [(contents[i] or b"").strip() for i in ids if (contents[i] or b"").strip().isdigit()]
@@ -77,7 +77,7 @@ def _digits(subject: Subject) -> Check:
         if parts
     }
     if not cut:
-        return Check(
+        return HealthFinding(
             name="digits",
             verdict="warn",
             text="no token holds the digits of a number",
@@ -87,17 +87,17 @@ def _digits(subject: Subject) -> Check:
     return _grouping(cut)
 
 
-def _grouping(cut: dict[str, list[int]]) -> Check:
+def _grouping(cut: dict[str, list[int]]) -> HealthFinding:
     longest = max(max(lengths) for lengths in cut.values())
     example = max(cut, key=len)
     shown = f"{example} as {'+'.join(map(str, cut[example]))} digits"
     if longest == 1:
-        return Check(name="digits", verdict="pass", text=f"digit by digit ({shown})")
+        return HealthFinding(name="digits", verdict="pass", text=f"digit by digit ({shown})")
     if all(_in_groups(lengths, longest) for lengths in cut.values()):
-        return Check(
+        return HealthFinding(
             name="digits", verdict="pass", text=f"in groups of at most {longest} ({shown})"
         )
-    return Check(
+    return HealthFinding(
         name="digits",
         verdict="warn",
         text=f"in pieces that were learned, of up to {longest} digits ({shown})",

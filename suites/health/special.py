@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tokbench.bench.markup import listed, plural, word_for
 from tokbench.bench.model import HasSpecialTokens
 from tokbench.bench.run.probe import Subject
-from tokbench.suites.health.verdict import Check, quoted
+from tokbench.suites.health.verdict import HealthFinding, quoted
 
 MOST = 300
 """Special tokens that are asked about, the first in order of the alphabet."""
@@ -23,7 +23,7 @@ CHAT_MARKERS = (
 _PAGE = "docs/method.md, special tokens"
 
 
-def checks(subject: Subject) -> Iterator[Check]:
+def checks(subject: Subject) -> Iterator[HealthFinding]:
     """Return what is odd about special tokens, and which markers of chats exist."""
     yield _spelled(subject)
     yield _doubled(subject)
@@ -31,7 +31,7 @@ def checks(subject: Subject) -> Iterator[Check]:
     yield _markers(subject)
 
 
-def _spelled(subject: Subject) -> Check:
+def _spelled(subject: Subject) -> HealthFinding:
     """Find the special tokens that are matched though ordinary text is asked for."""
     vocabulary, spelled = subject.tokenizer.vocabulary, _spelled_ids(subject)
     known = sorted(subject.spellings)[:MOST]
@@ -45,7 +45,7 @@ def _spelled(subject: Subject) -> Check:
     ]
     failed = [one for one, ids in zip(known, answers, strict=True) if isinstance(ids, str)]
     if failed:
-        return Check(
+        return HealthFinding(
             name="special tokens in text",
             verdict="fail",
             text=f"the library fails on {plural(len(failed), 'spelling')}: {listed(failed, 4)}",
@@ -53,7 +53,7 @@ def _spelled(subject: Subject) -> Check:
             page=_PAGE,
         )
     if read:
-        return Check(
+        return HealthFinding(
             name="special tokens in text",
             verdict="warn",
             text=f"{len(read)} of {len(known)} are read as control tokens when a text spells them, "
@@ -62,10 +62,10 @@ def _spelled(subject: Subject) -> Check:
             page=_PAGE,
         )
     text = f"the spellings of {plural(len(known), 'special token')} are ordinary text"
-    return Check(name="special tokens in text", verdict="pass", text=text)
+    return HealthFinding(name="special tokens in text", verdict="pass", text=text)
 
 
-def _doubled(subject: Subject) -> Check:
+def _doubled(subject: Subject) -> HealthFinding:
     """Find spellings that two ids share: then which one is meant is a matter of luck."""
     vocabulary = subject.tokenizer.vocabulary
     spelled = _spelled_ids(subject)
@@ -76,9 +76,11 @@ def _doubled(subject: Subject) -> Check:
     twice = {one: [i, *contents.get(one.encode(), ())] for one, i in spelled.items()}
     twice = {one: ids for one, ids in twice.items() if len(set(ids)) > 1}
     if not twice:
-        return Check(name="doubled", verdict="pass", text="no special token is an entry as well")
+        return HealthFinding(
+            name="doubled", verdict="pass", text="no special token is an entry as well"
+        )
     shown = [f"{quoted(one)} (ids {', '.join(map(str, ids))})" for one, ids in twice.items()]
-    return Check(
+    return HealthFinding(
         name="doubled",
         verdict="warn",
         text=f"{plural(len(twice), 'special token')} {word_for(len(twice), 'is', 'are')} an "
@@ -93,12 +95,14 @@ def _spelled_ids(subject: Subject) -> dict[str, int]:
     return dict(tokenizer.special_tokens) if isinstance(tokenizer, HasSpecialTokens) else {}
 
 
-def _words(subject: Subject) -> Check:
+def _words(subject: Subject) -> HealthFinding:
     """Find special tokens that a text may spell without meaning them."""
     words = [one for one in sorted(subject.spellings) if one.strip("▁ Ġ").isalnum()]
     if not words:
-        return Check(name="spelled like words", verdict="pass", text="no special token is a word")
-    return Check(
+        return HealthFinding(
+            name="spelled like words", verdict="pass", text="no special token is a word"
+        )
+    return HealthFinding(
         name="spelled like words",
         verdict="warn",
         text=f"{plural(len(words), 'special token')} {word_for(len(words), 'is', 'are')} spelled "
@@ -108,7 +112,7 @@ def _words(subject: Subject) -> Check:
     )
 
 
-def _markers(subject: Subject) -> Check:
+def _markers(subject: Subject) -> HealthFinding:
     """Say of each usual marker whether it is special, an added token, or cut as text."""
     vocabulary = subject.tokenizer.vocabulary
     special = [one for one in CHAT_MARKERS if one in subject.spellings]
@@ -120,7 +124,7 @@ def _markers(subject: Subject) -> Check:
         text = f"{'; '.join(parts)}; all others are cut as text"
     else:
         text = "no usual marker of chats is a token of its own: this is a vocabulary for text alone"
-    return Check(name="chat markers", verdict="pass", text=text)
+    return HealthFinding(name="chat markers", verdict="pass", text=text)
 
 
 def _all(markers: Sequence[str]) -> str:

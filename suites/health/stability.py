@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tokbench.bench.markup import plural
 from tokbench.bench.model import HasThreads, Tokenizer
 from tokbench.bench.run.probe import Subject
-from tokbench.suites.health.verdict import Check, quoted
+from tokbench.suites.health.verdict import HealthFinding, quoted
 from tokbench.suites.witnesses.fuzz import fuzz
 
 Answer = tuple[int, ...] | str
@@ -29,7 +29,7 @@ def fingerprint_of(ids: Sequence[Answer]) -> str:
     return hashlib.sha256(json.dumps(ids).encode()).hexdigest()
 
 
-def check_stability(subject: Subject, seed: int) -> Check:
+def check_stability(subject: Subject, seed: int) -> HealthFinding:
     """Compare the ids of one call with those of every other way to ask."""
     texts = texts_of(seed)
     first = subject.ids(texts)
@@ -42,9 +42,9 @@ def check_stability(subject: Subject, seed: int) -> Check:
     ways = "in one call, one by one, in batches of 7, in reverse order, again, in threads"
     if not moved:
         text = f"{plural(len(texts), 'text')} have the same ids {ways}"
-        return Check(name="determinism", verdict="pass", text=text)
+        return HealthFinding(name="determinism", verdict="pass", text=text)
     way, text = next(iter(moved.items()))
-    return Check(
+    return HealthFinding(
         name="determinism",
         verdict="fail",
         text=f"other ids {', '.join(moved)}, such as those of {quoted(text)}",

@@ -17,13 +17,13 @@ from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.health import coverage, entries, layout, special, stability, stored, survival
 from tokbench.suites.health.specs import CHECKS
-from tokbench.suites.health.verdict import Check
+from tokbench.suites.health.verdict import HealthFinding
 from tokbench.suites.rows import row
 from tokbench.suites.witnesses.loss_classes import Manner
 
 
 class Health(TokenizerSuite):
-    """Check every tokenizer, each alone."""
+    """HealthFinding every tokenizer, each alone."""
 
     files: Mapping[str, str] = Field(
         {},
@@ -63,7 +63,7 @@ class Health(TokenizerSuite):
                     params=params,
                 )
 
-    def _checks(self, examination: Examination, subject: Subject) -> Iterator[Check]:
+    def _checks(self, examination: Examination, subject: Subject) -> Iterator[HealthFinding]:
         manner = Manner.of(subject)
         yield _loading(subject)
         yield entries.check_file(subject, self._stored(subject.key))
@@ -82,10 +82,10 @@ class Health(TokenizerSuite):
         return stored.read(Path(self.files[key])) if key in self.files else None
 
 
-def _loading(subject: Subject) -> Check:
+def _loading(subject: Subject) -> HealthFinding:
     """Tell what was noted at loading."""
     notes = list(subject.tokenizer.notes)
-    return Check(name="loads", verdict="pass", text="; ".join(["loaded", *notes]))
+    return HealthFinding(name="loads", verdict="pass", text="; ".join(["loaded", *notes]))
 
 
 def _ids(subject: Subject, seed: int) -> Finding:

@@ -11,7 +11,7 @@ import numpy as np
 from tokbench.bench.count.tally import EXACT
 from tokbench.bench.markup import percent, plural
 from tokbench.bench.run.probe import Examination, Subject, Trip
-from tokbench.suites.health.verdict import Check, Verdict, quoted
+from tokbench.suites.health.verdict import HealthFinding, Verdict, quoted
 from tokbench.suites.witnesses.fuzz import fuzz
 from tokbench.suites.witnesses.loss_classes import CLASSES, UNKNOWN, Manner, compared, losses
 
@@ -80,7 +80,7 @@ class Losses:
             before, after = self.examples[name]
             yield f"{CLASSES[name]}: {count:,} ({quoted(before)} → {quoted(after)})"
 
-    def check(self, name: str, of: str, faults: Sequence[str] = FAULTS) -> Check:
+    def check(self, name: str, of: str, faults: Sequence[str] = FAULTS) -> HealthFinding:
         """Return the verdict on all texts."""
         verdict: Verdict = "pass" if not self.lossy else "warn"
         text = f"{plural(self.asked, of)} came back exactly"
@@ -94,10 +94,12 @@ class Losses:
             )
         worst = [one for one, _ in self.texts.most_common(3)]
         cost = "; ".join(dict.fromkeys(COSTS[one] for one in worst))
-        return Check(name=name, verdict=verdict, text=text, cost=cost, page=PAGE if worst else "")
+        return HealthFinding(
+            name=name, verdict=verdict, text=text, cost=cost, page=PAGE if worst else ""
+        )
 
 
-def check_documents(examination: Examination, subject: Subject, manner: Manner) -> Check:
+def check_documents(examination: Examination, subject: Subject, manner: Manner) -> HealthFinding:
     """Class every document of the run that did not come back."""
     found = Losses()
     for cell in examination.tallies.counted():
@@ -114,7 +116,9 @@ def check_documents(examination: Examination, subject: Subject, manner: Manner) 
     return found.check("documents", "bundled document")
 
 
-def check_hard_strings(subject: Subject, manner: Manner, seed: int, per_category: int) -> Check:
+def check_hard_strings(
+    subject: Subject, manner: Manner, seed: int, per_category: int
+) -> HealthFinding:
     """Class seeded strings of many kinds: scripts, emoji, controls, long runs, markers."""
     found = Losses()
     texts = [one.text for one in fuzz(seed, per_category, sorted(subject.spellings))]

@@ -12,7 +12,7 @@ Verdict = Literal["pass", "warn", "fail"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class HealthFinding:
     """What one check came to.
 
     `warn` is a property that costs something, such as a closed alphabet; `fail` is a fault: the

@@ -125,7 +125,7 @@ def test_a_broken_plug_in_is_named_with_what_to_do(
 
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(
-        PluginError, match="no plug-in .* is called 'nope'; there are: .*characters"
+        PluginError, match="unknown plug-in 'nope' of tokbench.tokenizers; use one of: .*characters"
     ):
         plugins.find(TokenizerPlugin, "nope")
 

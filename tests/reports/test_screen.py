@@ -16,7 +16,7 @@ from tokbench.bench.cli import main
 from tokbench.bench.console import result_painted
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import cell_width
-from tokbench.bench.results.report import Asked, screen
+from tokbench.bench.results.report import Lookup, screen
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.terminal.layout import ScreenColumn, lay, wrapped
 
@@ -26,7 +26,7 @@ WIDTHS = (60, 80, 100, 140)
 
 def shown(run: RunOutcome, width: int, **asked: Any) -> Lines:
     return [
-        "".join(text for text, _ in line) for line in screen(run.results, Asked(**asked), width)
+        "".join(text for text, _ in line) for line in screen(run.results, Lookup(**asked), width)
     ]
 
 
@@ -65,7 +65,7 @@ def test_sentences_break_between_words_and_never_before_a_per_cent_sign() -> Non
 def test_the_best_is_bold_and_first_and_lossy_rows_have_a_mark(good_run: RunOutcome) -> None:
     styles = {
         line[0][0].split("  ")[0]: line[0][1]
-        for line in screen(good_run.results, Asked(), 100)
+        for line in screen(good_run.results, Lookup(), 100)
         if re.match(r"(pieces|bytes|lossy)( †)?  ", line[0][0])
     }
     assert styles == {"pieces": "best", "bytes": None, "lossy †": "unranked"}

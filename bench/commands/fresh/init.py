@@ -50,7 +50,7 @@ class Draft:
 
 
 @dataclass(kw_only=True)
-class _Found:
+class _Files:
     texts: list[TextFile] = field(default_factory=list)
     tokenizers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -105,8 +105,8 @@ def _loaded(path: Path, text: str, folder: Path) -> Config:
     return config
 
 
-def _look_through(folder: Path, named: Sequence[str]) -> _Found:
-    found = _Found()
+def _look_through(folder: Path, named: Sequence[str]) -> _Files:
+    found = _Files()
     for one in named:
         language, sign, file = one.partition("=")
         if not (sign and language and file and (folder / file).is_file()):
@@ -152,7 +152,7 @@ def _is_text(path: Path) -> bool:
 _PROGRAMS = (".py", ".js", ".ts", ".java", ".go", ".rs", ".c", ".cpp", ".rb", ".kt", ".swift")
 
 
-def _add_tokenizer(found: _Found, written: str, folder: Path) -> None:
+def _add_tokenizer(found: _Files, written: str, folder: Path) -> None:
     try:
         entry = resolve(f"./{written}", folder, taken=found.tokenizers)
     except TokbenchError as exc:
@@ -161,7 +161,7 @@ def _add_tokenizer(found: _Found, written: str, folder: Path) -> None:
     found.tokenizers[entry.key] = {**entry.entry, "file": written}
 
 
-def _add_text(found: _Found, path: Path, written: str) -> None:
+def _add_text(found: _Files, path: Path, written: str) -> None:
     try:
         found.texts.append(look_at(path, written))
     except UsageError as exc:

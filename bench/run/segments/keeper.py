@@ -21,11 +21,11 @@ from tokbench.bench.model import Place
 from tokbench.bench.results.schemas import table_of
 from tokbench.bench.results.segments import (
     SEGMENT_TOKENS,
-    Cut,
+    SegmentCut,
     StoredDocument,
     segments_table,
 )
-from tokbench.bench.run.segments.task import CutTexts, Entry, SegmentTask, short_texts
+from tokbench.bench.run.segments.task import CutTexts, SegmentEntry, SegmentTask, short_texts
 from tokbench.bench.workers.executors import Executor
 from tokbench.bench.workers.job import Answer, perform
 from tokbench.bench.workers.sources import TokenizerSource
@@ -114,10 +114,12 @@ class TextKeeper:
 
     def _answers(
         self, tallies: Tallies
-    ) -> tuple[dict[str, dict[tuple[Place, int], Cut]], dict[str, dict[int, Entry]]]:
+    ) -> tuple[dict[str, dict[tuple[Place, int], SegmentCut]], dict[str, dict[int, SegmentEntry]]]:
         """Return cuts and entries of each tokenizer that was counted with."""
-        cuts: dict[str, dict[tuple[Place, int], Cut]] = {key: {} for key in tallies.tokenizers}
-        entries: dict[str, dict[int, Entry]] = {key: {} for key in tallies.tokenizers}
+        cuts: dict[str, dict[tuple[Place, int], SegmentCut]] = {
+            key: {} for key in tallies.tokenizers
+        }
+        entries: dict[str, dict[int, SegmentEntry]] = {key: {} for key in tallies.tokenizers}
         for key, future in self._futures:
             answer = future.result()
             self.watch.take(answer.seconds, process=answer.process)
@@ -127,7 +129,10 @@ class TextKeeper:
         return cuts, entries
 
     def _documents(
-        self, corpus: str, witnesses: Rows, cuts: Mapping[str, Mapping[tuple[Place, int], Cut]]
+        self,
+        corpus: str,
+        witnesses: Rows,
+        cuts: Mapping[str, Mapping[tuple[Place, int], SegmentCut]],
     ) -> Iterator[StoredDocument]:
         for place, rows in self._rows.items():
             if place.corpus != corpus:
@@ -141,7 +146,9 @@ class TextKeeper:
                         why="witness" if row in named else "sample",
                         text=text,
                         cuts={
-                            key: found.get((place, row), Cut(detail="it could not be encoded"))
+                            key: found.get(
+                                (place, row), SegmentCut(detail="it could not be encoded")
+                            )
                             for key, found in cuts.items()
                         },
                     )

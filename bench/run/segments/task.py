@@ -12,7 +12,7 @@ from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import HasSpelling, Place, Tokenizer
-from tokbench.bench.results.segments import Cut, UintArray
+from tokbench.bench.results.segments import SegmentCut, UintArray
 from tokbench.bench.results.vocabulary import kind_of
 from tokbench.bench.run.cell_task import load
 from tokbench.bench.run.probe import Cuts, Subject
@@ -23,7 +23,7 @@ LONGEST = 20_000
 """UTF-8 bytes of the longest document that is kept with its text."""
 
 
-class Entry(NamedTuple):
+class SegmentEntry(NamedTuple):
     """One id that occurs: its bytes, how the vocabulary spells it, and its kind."""
 
     id: int
@@ -36,8 +36,8 @@ class Entry(NamedTuple):
 class CutTexts:
     """What a tokenizer made of the documents: by place and row, and the ids that occur."""
 
-    cuts: Mapping[tuple[Place, int], Cut]
-    entries: Sequence[Entry]
+    cuts: Mapping[tuple[Place, int], SegmentCut]
+    entries: Sequence[SegmentEntry]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class SegmentTask(AskingJob[CutTexts]):
         tokenizer = load(self.source, self.limits, watch)
         subject = Subject(key=self.source.key, tokenizer=tokenizer, calls=self.calls())
         with watch.section("segments"), no_garbage_collection():
-            cuts: dict[tuple[Place, int], Cut] = {}
+            cuts: dict[tuple[Place, int], SegmentCut] = {}
             for place, rows in self.rows.items():
                 for texts in short_texts(self.slices[place], rows):
                     made = cut_texts(subject, [one.text for one in texts])
@@ -89,30 +89,30 @@ def short_texts(part: Slice, rows: Sequence[int]) -> Iterator[list[Text]]:
         first_row += n
 
 
-def cut_texts(subject: Subject, texts: Sequence[str]) -> list[Cut]:
+def cut_texts(subject: Subject, texts: Sequence[str]) -> list[SegmentCut]:
     """Return how a tokenizer cuts each text; one that fails costs itself alone."""
     try:
         return list(_cuts(subject.cuts(texts)))
     except TokenizerError as exc:
         if len(texts) == 1:
-            return [Cut(detail=str(exc))]
+            return [SegmentCut(detail=str(exc))]
     return [cut for text in texts for cut in cut_texts(subject, [text])]
 
 
-def _cuts(found: Cuts) -> Iterator[Cut]:
+def _cuts(found: Cuts) -> Iterator[SegmentCut]:
     batch, encoded, boundaries = found
     for i in range(len(batch.ids)):
         here = slice(int(encoded.offsets[i]), int(encoded.offsets[i + 1]))
         ids = encoded.ids[here].astype(np.uint32)
         if not boundaries.known[i]:
-            yield Cut(ids=ids)
+            yield SegmentCut(ids=ids)
             continue
         first, size = int(batch.offsets[i]), int(batch.offsets[i + 1] - batch.offsets[i])
         starts, ends = (
             np.clip(place[here].astype(np.int64) - first, 0, size).astype(np.uint32)
             for place in (boundaries.starts, boundaries.ends)
         )
-        yield Cut(ids=ids, starts=None if _follow(starts, ends, size) else starts, ends=ends)
+        yield SegmentCut(ids=ids, starts=None if _follow(starts, ends, size) else starts, ends=ends)
 
 
 def _follow(starts: UintArray, ends: UintArray, size: int) -> bool:
@@ -121,12 +121,14 @@ def _follow(starts: UintArray, ends: UintArray, size: int) -> bool:
     return bool((starts == edges[:-1]).all() and edges[-1] == size)
 
 
-def _entries(subject: Subject, tokenizer: Tokenizer, cuts: Iterable[Cut]) -> list[Entry]:
+def _entries(
+    subject: Subject, tokenizer: Tokenizer, cuts: Iterable[SegmentCut]
+) -> list[SegmentEntry]:
     """Return the entries of all ids that occur, in order."""
     seen = sorted({int(i) for cut in cuts if cut.ids is not None for i in np.unique(cut.ids)})
     vocabulary = tokenizer.vocabulary
     return [
-        Entry(i, vocabulary.token_bytes[i], spelling, kind_of(vocabulary, i))
+        SegmentEntry(i, vocabulary.token_bytes[i], spelling, kind_of(vocabulary, i))
         for i, spelling in zip(seen, _spellings(subject, tokenizer, seen), strict=True)
     ]
 
