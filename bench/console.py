@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from tokbench.bench.guard import start_thread
 from tokbench.bench.markup import one_line, percent, plural, strict_json, terminal
 from tokbench.bench.privacy import without_secrets
 from tokbench.bench.progress import FinishedCell, Parts, clock
@@ -153,7 +154,7 @@ class ConsoleProgress:
             self._start_bar()
         else:
             self._ticker = threading.Thread(target=self._tick, name="progress", daemon=True)
-            self._ticker.start()
+            start_thread(self._ticker)
         return self
 
     def _start_bar(self) -> None:
@@ -172,7 +173,7 @@ class ConsoleProgress:
         self._task = self._bar.add_task("starting", total=None, times="")
         self._bar.start()
         self._ticker = threading.Thread(target=self._tick, name="progress", daemon=True)
-        self._ticker.start()
+        start_thread(self._ticker)
 
     def _tick(self) -> None:
         """Keep the times of the bar, or say every ten seconds how far the run is."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.markup import strict_json
@@ -59,6 +59,15 @@ DEEPEST = 64
 """Levels of objects and lists in a JSON file that tokbench reads; its own have fewer than ten."""
 
 
+def _first_bytes(file: BinaryIO, most: int) -> bytes:
+    """Return at most `most` bytes, with no more memory than they take: `read(most)` reserves all."""
+    chunks, left = [], most
+    while left and (chunk := file.read(min(left, 1 << 20))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file of at most `most` bytes.
 
@@ -69,7 +78,7 @@ def read_bounded(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ResultsError(f"{path}: is not a regular file")
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = _first_bytes(file, most + 1)
     except OSError as exc:
         raise ResultsError(f"{path}: cannot be read: {exc.strerror or exc}") from exc
     if len(data) > most:

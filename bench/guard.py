@@ -18,6 +18,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from tokbench.bench.errors import TokbenchError
+
 _getsignal: Callable[[int], Any] = import_module("_signal").getsignal
 """That of `signal` makes enums of it all and takes twenty times as long, for every batch."""
 
@@ -32,6 +34,17 @@ def contained() -> Iterator[None]:
     finally:
         _go_back(folder)
         moved.put_back()
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread; `TokbenchError` where the system refuses it, for want of memory or threads."""
+    try:
+        thread.start()
+    except RuntimeError as exc:
+        raise TokbenchError(
+            f"{exc}: the system refuses a thread ({thread.name}); raise the limits on memory "
+            "(ulimit -v) and processes (ulimit -u), or use fewer --jobs"
+        ) from exc
 
 
 def _working_folder() -> str | None:

@@ -148,6 +148,12 @@ class CommandLine(click.Group):
         except BrokenPipeError:
             sys.stderr.close()  # the reader has gone: nothing is left to say
             ctx.exit(141)  # as of a program that the system ends for it
+        except MemoryError:
+            message(
+                "error: out of memory; raise the limit (ulimit -v) or free memory, then run the "
+                "same command again"
+            )
+            ctx.exit(3)
         except OSError as exc:
             place = f"{exc.filename}: " if exc.filename else ""
             message(f"error: {place}{exc.strerror or exc}")

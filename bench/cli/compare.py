@@ -215,11 +215,12 @@ def save(run: Path, file: Path) -> None:
     """Write the baseline of the run folder RUN to FILE (name it *.baseline.json)."""
     from tokbench.bench.compare.baseline import describe, save
     from tokbench.bench.console import message, result
+    from tokbench.bench.markup import one_line
     from tokbench.bench.results.run_folder import load_results
 
     snapshot = save(load_results(run), file)
     message(describe(snapshot))
-    result(str(file))
+    result(one_line(str(file)))
 
 
 @baseline.command()
@@ -239,5 +240,6 @@ def list_baselines(folder: Path) -> None:
     """List the baseline files below FOLDER."""
     from tokbench.bench.compare.baseline import found_below
     from tokbench.bench.console import result
+    from tokbench.bench.markup import one_line
 
-    result("\n".join(str(path) for path in found_below(folder)) or "none")
+    result("\n".join(one_line(str(path)) for path in found_below(folder)) or "none")

@@ -57,14 +57,15 @@ def inspect(
     A TOKENIZER is an encoding of tiktoken, a sample, a file or folder, or a Hub repository; without
     one, those of --config or of the config `quick`. With --file, all arguments are tokenizers.
     """
-    from tokbench.bench.commands.inspect import inspect, read_text
+    from tokbench.bench.commands.inspect import MOST_PIECES, inspect, read_text
 
     text = arguments[0] if arguments and file is None else None
     names = (*(arguments if file is not None else arguments[1:]), *wanted)
     content = read_text(text, file)
     loaded = _chosen(names, config, overrides, offline=offline)
     with _worker(loaded, content) as worker:
-        views, problems = inspect(loaded, content, (), executor=worker, lineage=lineage)
+        most = None if shape == "json" else MOST_PIECES
+        views, problems = inspect(loaded, content, (), executor=worker, lineage=lineage, most=most)
     _print_views(views, shape, pieces=pieces)
     _end(problems)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
@@ -18,9 +18,11 @@ from tokbench.bench.errors import UsageError
 from tokbench.bench.model import HasMerging, HasSpelling, Tokenizer
 from tokbench.bench.workers.executors import Executor, Inline
 
+MOST_PIECES = 2_000
+"""Tokens of a text that are described one by one, except where all are wanted; all are counted."""
 
-@dataclass(frozen=True, kw_only=True)
-class Piece:
+
+class Piece(NamedTuple):
     """One token: its id, its raw bytes (None where it has none), and how it is shown."""
 
     id: int
@@ -39,7 +41,9 @@ class Inspection:
     """One text under one tokenizer."""
 
     tokenizer: str
+    tokens: int
     pieces: tuple[Piece, ...]
+    """The first tokens; all of them unless a maximum was given."""
     n_bytes: int
     round_trip: str
     lineages: Mapping[int, tuple[Joined, ...]] | None = None
@@ -49,7 +53,7 @@ class Inspection:
         """Return plain values; bytes are in hexadecimal."""
         return {
             "tokenizer": self.tokenizer,
-            "tokens": len(self.pieces),
+            "tokens": self.tokens,
             "bytes": self.n_bytes,
             "round_trip": self.round_trip,
             "ids": [piece.id for piece in self.pieces],
@@ -96,28 +100,32 @@ def inspect(
     *,
     executor: Executor | None = None,
     lineage: bool = False,
+    most: int | None = None,
 ) -> tuple[list[Inspection], list[str]]:
     """Return a text as each requested tokenizer of a config splits it, and the errors.
 
     `executor` runs the tokenizers; None runs them in this process. With `lineage`, BPE tokenizers
-    also return the merges that produced each token.
+    also return the merges that produced each token. `most` is the number of tokens to describe; None
+    describes all.
     """
-    look = partial(inspection_of, text, lineage=lineage)
+    look = partial(inspection_of, text, lineage=lineage, most=most)
     return try_each(config, wanted, look, executor or Inline())
 
 
 def inspection_of(
-    text: str, key: str, tokenizer: Tokenizer, *, lineage: bool = False
+    text: str, key: str, tokenizer: Tokenizer, *, lineage: bool = False, most: int | None = None
 ) -> Inspection:
-    """Return a text as one tokenizer splits it."""
+    """Return a text as one tokenizer splits it, with its first `most` tokens (None: all)."""
     returned = tokenizer.encode_batch([text])
     decoded = tokenizer.decode_batch(returned)[0]
     ids = [int(i) for i in returned[0]]
     vocabulary = tokenizer.vocabulary
     unknown = any(i in vocabulary.unknown_ids for i in ids)
+    n, ids = len(ids), ids[:most]
     raw = tokenizer.spelling(ids) if isinstance(tokenizer, HasSpelling) else [None] * len(ids)
     return Inspection(
         tokenizer=key,
+        tokens=n,
         pieces=tuple(
             Piece(id=i, content=vocabulary.token_bytes[i], raw=entry)
             for i, entry in zip(ids, raw, strict=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokbench.bench.commands.inspect import Inspection, Piece
+from tokbench.bench.commands.inspect import MOST_PIECES, Inspection, Piece
 from tokbench.bench.console import Painted
 from tokbench.bench.count.lineage import written
 from tokbench.bench.markup import cell_width, escape, html, markdown_table, one_line, plural, table
-
-MOST_SHOWN = 2_000
-"""Maximum number of tokens shown; JSON has all."""
 
 BOUNDARY = " | "
 
@@ -26,9 +23,9 @@ def lines(
     for view in views:
         yield []
         yield [(one_line(view.tokenizer), None)]
-        yield from _flow(view.pieces[:MOST_SHOWN], width)
-        if (more := len(view.pieces) - MOST_SHOWN) > 0:
-            yield [(f"… {plural(more, 'more token')}; --format json has all", None)]
+        yield from _flow(view.pieces[:MOST_PIECES], width)
+        if rest := _rest(view):
+            yield [(rest, None)]
         if pieces:
             yield []
             yield from _plain(_piece_table(view, width))
@@ -42,6 +39,12 @@ def _plain(text: str) -> Iterator[list[Painted]]:
         yield [(line, None)]
 
 
+def _rest(view: Inspection) -> str:
+    """Return how many tokens are not shown; empty where all are."""
+    more = view.tokens - min(len(view.pieces), MOST_PIECES)
+    return f"… {plural(more, 'more token')}; --format json has all" if more else ""
+
+
 def _overview(views: Sequence[Inspection], width: int) -> str:
     header = ["tokenizer", "tokens", "bytes/token", "round trip"]
     rows = [
@@ -51,7 +54,7 @@ def _overview(views: Sequence[Inspection], width: int) -> str:
 
 
 def _figures(view: Inspection) -> tuple[str, str]:
-    n = len(view.pieces)
+    n = view.tokens
     return f"{n:,}", f"{view.n_bytes / n:.2f}" if n else "–"
 
 
@@ -89,7 +92,7 @@ def _piece_table(view: Inspection, width: int) -> str:
             *([_short(piece.raw or "–", room)] if has_raw else []),
             _short(_hex(piece), room),
         ]
-        for piece in view.pieces[:MOST_SHOWN]
+        for piece in view.pieces[:MOST_PIECES]
     ]
     return table(header, rows, right=[0])
 
@@ -102,7 +105,7 @@ def _lineage(view: Inspection) -> Iterator[str]:
     if not view.lineages:
         yield "no lineage: the tokenizer is not BPE, or its merges are not available"
         return
-    for piece in {piece.id: piece for piece in view.pieces[:MOST_SHOWN]}.values():
+    for piece in {piece.id: piece for piece in view.pieces[:MOST_PIECES]}.values():
         steps = view.lineages.get(piece.id)
         if steps is None:
             yield f"{piece.id} {piece.shown}: not produced by merges"
@@ -119,7 +122,7 @@ def markdown(views: Sequence[Inspection]) -> str:
             escape(view.tokenizer),
             *_figures(view),
             view.round_trip,
-            escape(BOUNDARY.join(piece.shown for piece in view.pieces)),
+            escape(BOUNDARY.join(piece.shown for piece in view.pieces[:MOST_PIECES])),
         ]
         for view in views
     ]
@@ -127,9 +130,12 @@ def markdown(views: Sequence[Inspection]) -> str:
     for view in views:
         header = ["id", "piece", "raw", "bytes"]
         rows = [
-            [str(p.id), escape(p.shown), escape(p.raw or "–"), escape(_hex(p))] for p in view.pieces
+            [str(p.id), escape(p.shown), escape(p.raw or "–"), escape(_hex(p))]
+            for p in view.pieces[:MOST_PIECES]
         ]
         blocks += [f"### {escape(view.tokenizer)}", markdown_table(header, rows)]
+        if rest := _rest(view):
+            blocks.append(rest)
         if view.lineages is not None:
             blocks.append("\n".join(f"- {escape(line.strip())}" for line in _lineage(view)))
     return "\n\n".join(blocks)
@@ -171,16 +177,17 @@ def _section(view: Inspection) -> str:
     spans = "".join(
         f'<span class="c{number % 5}" title="id {piece.id}: {html(_hex(piece))}">'
         f"{html(piece.shown)}</span><wbr>"
-        for number, piece in enumerate(view.pieces)
+        for number, piece in enumerate(view.pieces[:MOST_PIECES])
     )
     rows = "".join(
         f'<tr><td class="n">{piece.id}<td class="m">{html(piece.shown)}'
         f'<td class="m">{html(piece.raw or "–")}<td class="m">{html(_hex(piece))}</tr>\n'
-        for piece in view.pieces
+        for piece in view.pieces[:MOST_PIECES]
     )
     steps = "" if view.lineages is None else "".join(f"<li>{html(one)}" for one in _lineage(view))
+    rest = f"<p>{html(_rest(view))}</p>\n" if _rest(view) else ""
     return (
-        f'<h2>{html(view.tokenizer)}</h2>\n<p class="text">{spans}</p>\n<details><summary>'
+        f'<h2>{html(view.tokenizer)}</h2>\n<p class="text">{spans}</p>\n{rest}<details><summary>'
         "ids, raw spelling and bytes</summary>\n<table>\n<tr><th>id<th>text<th>raw<th>bytes</tr>\n"
         f"{rows}</table></details>\n" + (f"<ul>{steps}</ul>\n" if steps else "")
     )

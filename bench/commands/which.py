@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokbench.bench.commands.inspect import Piece, read_text
+from tokbench.bench.commands.inspect import MOST_PIECES, Piece, read_text
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
 from tokbench.bench.corpus.slices import SliceBatch
@@ -41,12 +41,14 @@ class Handling:
     costs: Mapping[str, Mapping[str, float | None]]
     """By name, the models of the cost model that use this tokenizer."""
     pieces: tuple[Piece, ...]
+    """The first tokens, at most `MOST_PIECES`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; bytes of pieces are in hexadecimal."""
         return {
             "tokenizer": self.tokenizer,
             "tokens": self.tokens,
+            "pieces_left_out": self.tokens - len(self.pieces),
             "bytes_per_token": self.bytes_per_token,
             "characters_per_token": self.characters_per_token,
             "fertility": self.fertility,
@@ -161,7 +163,9 @@ def _handle(
         lost_byte_share=lost[0],
         premium=_ratio(tokens, counts["tokens"][1]) if tally.n > 1 and survives else None,
         costs=_costs(key, tokens, costs),
-        pieces=tuple(Piece(id=int(i), content=contents[int(i)]) for i in tally.ids[0]),
+        pieces=tuple(
+            Piece(id=int(i), content=contents[int(i)]) for i in tally.ids[0][:MOST_PIECES]
+        ),
     )
 
 
@@ -256,7 +260,7 @@ def render(analysis: Analysis, *, pieces_shown: int = 40, width: int = 80) -> st
 
 def _pieces(handling: Handling, shown: int) -> str:
     pieces = " | ".join(piece.shown for piece in handling.pieces[:shown])
-    rest = len(handling.pieces) - shown
+    rest = handling.tokens - min(shown, len(handling.pieces))
     return f"{handling.tokenizer}: {pieces}" + (f" | … {rest:,} more" if rest > 0 else "")
 
 

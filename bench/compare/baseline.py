@@ -31,7 +31,7 @@ from tokbench.bench.compare.snapshot import (
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.files import parse_json, write_whole
-from tokbench.bench.markup import strict_json
+from tokbench.bench.markup import one_line, plural, strict_json
 from tokbench.bench.model import Place
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.results.schemas import SCHEMA_VERSION
@@ -242,7 +242,7 @@ def describe(snapshot: Snapshot) -> str:
         documents[corpus] = documents.get(corpus, 0) + facts.documents
     lines = [f"{snapshot.name}: {len(snapshot.values):,} values"]
     lines += [
-        f"  corpus {name}: {n} languages, {documents[name]:,} documents"
+        f"  corpus {name}: {plural(n, 'language')}, {plural(documents[name], 'document')}"
         for name, n in sorted(languages.items())
     ]
     lines += [
@@ -250,7 +250,7 @@ def describe(snapshot: Snapshot) -> str:
         for name, identity in sorted(snapshot.tokenizers.items())
     ]
     lines.append("  " + ", ".join(f"{n} {v}" for n, v in sorted(snapshot.versions.items())))
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def baseline_path(config_folder: Path, name: str | None, shown: str) -> Path:

@@ -19,7 +19,7 @@ from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.files import read_bounded
-from tokbench.bench.markup import strict_json
+from tokbench.bench.markup import one_line, strict_json
 from tokbench.bench.privacy import stored
 from tokbench.bench.results.run_folder import Results, load_results
 
@@ -45,7 +45,9 @@ def load_side(name: str | Path) -> SideInput:
     Raises `ResultsError` if it does not exist or cannot be read.
     """
     path = Path(name)
-    shown = str(stored(str(name), Path.cwd()))  # a title that goes into comments and summaries
+    shown = one_line(
+        str(stored(str(name), Path.cwd()))
+    )  # a title that goes into comments and summaries
     if path.is_dir():
         return side_of(load_results(path), shown)
     if path.exists():
@@ -53,10 +55,10 @@ def load_side(name: str | Path) -> SideInput:
         return SideInput(snapshot=baseline.parse(data, shown), path=path)
     revision, colon, file = str(name).partition(":")
     if colon and len(revision) > 1 and file:
-        return SideInput(snapshot=baseline.parse(_at_revision(revision, file), str(name)))
+        return SideInput(snapshot=baseline.parse(_at_revision(revision, file), one_line(str(name))))
     raise ResultsError(
-        f"{name}: no such run folder or baseline, so there is nothing to compare; save a baseline with: tokbench baseline save RUN "
-        "FILE"
+        f"{one_line(str(name))}: no such run folder or baseline, so there is nothing to compare; "
+        "save a baseline with: tokbench baseline save RUN FILE"
     )
 
 
@@ -89,7 +91,7 @@ def _told_apart(
 
 
 def _named(side: SideInput, name: str) -> SideInput:
-    return replace(side, snapshot=replace(side.snapshot, name=name))
+    return replace(side, snapshot=replace(side.snapshot, name=one_line(name)))
 
 
 def side_of(results: Results, name: str) -> SideInput:

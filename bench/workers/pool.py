@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tokbench.bench.errors import TokbenchError
+from tokbench.bench.guard import start_thread
 from tokbench.bench.workers.job import Died, GiveUp, Job
 from tokbench.bench.workers.process import WorkerProcess
 
@@ -102,7 +103,8 @@ class Workers:
             self._change.notify_all()
         if self._started:
             for seat in self._seats:
-                seat.join()
+                if seat.ident is not None:  # the system may have refused to start it
+                    seat.join()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(job)`` in a worker of the job's group, now or later."""
@@ -116,7 +118,7 @@ class Workers:
         if not self._started:
             self._started = True
             for seat in self._seats:
-                seat.start()
+                start_thread(seat)
         return item.future
 
     def _sit(self) -> None:

@@ -164,9 +164,33 @@ def test_a_million_characters_are_shown_in_part(
     assert tokbench("which", "long.txt", "characters").exit_code == 0
 
 
+def test_a_long_text_is_counted_whole_and_described_in_part(
+    tokbench: Callable[..., Result], folder: Path
+) -> None:
+    (folder / "long.txt").write_text("é" * 200_000, encoding="utf-8")
+    # the limit of the command itself: CPU seconds of a worker at one text
+    done = tokbench(
+        "which", "long.txt", "characters", "utf8_bytes", "--set", "limits.seconds=30", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    found = {one["tokenizer"]: one for one in json.loads(done.stdout)["tokenizers"]}
+    assert [found[key]["tokens"] for key in ("characters", "utf8_bytes")] == [200_000, 400_000]
+    assert [len(one["pieces"]) for one in found.values()] == [2_000, 2_000]
+    assert found["utf8_bytes"]["pieces_left_out"] == 398_000
+    assert "… 199,960 more" in tokbench("which", "long.txt", "characters").stdout
+    for shape in ("text", "markdown", "html"):
+        done = tokbench("inspect", "--file", "long.txt", "characters", "--format", shape)
+        assert "… 198,000 more tokens; --format json has all" in done.stdout
+        assert len(done.stdout) < 400_000
+    done = tokbench("inspect", "--file", "long.txt", "characters", "--format", "json")
+    assert len(json.loads(done.stdout)[0]["pieces"]) == 200_000
+
+
 def view(*texts: str) -> Inspection:
     pieces = tuple(Piece(id=i, content=t.encode()) for i, t in enumerate(texts))
-    return Inspection(tokenizer="t" * 70, pieces=pieces, n_bytes=9, round_trip="exact")
+    return Inspection(
+        tokenizer="t" * 70, tokens=len(pieces), pieces=pieces, n_bytes=9, round_trip="exact"
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

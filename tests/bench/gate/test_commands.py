@@ -154,6 +154,7 @@ def test_reports_are_written_where_asked(gated: tuple[Path, Path], tmp_path: Pat
         "benchmark-bigger-is-better.json",
         "benchmark-smaller-is-better.json",
         "comparison-short.md",
+        "comparison.html",
         "comparison.json",
         "comparison.md",
         "comparison.txt",
@@ -205,3 +206,22 @@ def test_several_runs_are_shown_as_a_history(measure_bpe: MeasureBpe) -> None:
     rows = [line for line in done.output.splitlines() if line.startswith("| bpe")]
     assert rows == ["| bpe | web | de | 7 | 7 |", "| bpe | web | en | 8 | 10 |"]
     assert "tokenizers" in done.output
+
+
+def test_a_line_end_in_the_name_of_a_baseline_makes_no_second_line(
+    gated: tuple[Path, Path], tmp_path: Path
+) -> None:
+    _, run = gated
+    odd = tmp_path / "a\n::error::b.baseline.json"
+    saved = tokbench("baseline", "save", run, odd)
+    assert saved.exit_code == 0
+    said = [
+        saved.output,
+        tokbench("baseline", "show", odd).output,
+        tokbench("baseline", "list", tmp_path).output,
+        tokbench("compare", odd, run).output,
+        tokbench("compare", f"{odd}x", run).output,
+    ]
+    for output in said:
+        assert "::error::b.baseline.json" in output
+        assert not any(line.lstrip().startswith("::") for line in output.splitlines())
