@@ -14,6 +14,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -48,6 +49,7 @@ _BLOCK = re.compile(r" {0,3}(?:#(?=#{0,5}(?: |$))|[-+=](?= |[-+=_ ]*$)|\d{1,9}[.
 _BEFORE_BLOCK = re.compile(r" {4,}")
 
 
+@lru_cache(maxsize=4096)  # the names of languages stand in every table
 def escape(text: str) -> str:
     """Return text for a Markdown cell or paragraph: shown as it is, never read as markup.
 

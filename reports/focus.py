@@ -10,7 +10,9 @@ tokenizer or a text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,11 @@ from tokbench.bench.count.stats import HIGH, LOW, SHORT, weighted_totals
 from tokbench.reports.view import View
 
 FloatArray = npt.NDArray[np.float64]
+
+FEW = 200
+"""Resamples that a page carries, the first of those of a run; those of a corpus are kept."""
+
+_KEPT: WeakKeyDictionary[View, dict[str, Rates]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +74,25 @@ def focus_of(view: View) -> tuple[str, dict[str, float]] | None:
 
 
 def rates(view: View, corpus: str, resamples: int | None = None) -> Rates:
-    """Return the rates of a corpus; `resamples` takes the first of the run's draws, None all."""
+    """Return the rates of a corpus; `resamples` takes the first of the run's draws, None all.
+
+    The first `FEW` are kept, for reports that need no more of them.
+    """
+    stored = view.run["intervals"]["resamples"]
+    wanted = min(resamples or stored, stored)
+    mine = _KEPT.setdefault(view, {})
+    known = mine.get(corpus)
+    if known is None or len(known.drawn) < wanted:
+        known = _rates(view, corpus, wanted)
+        mine[corpus] = replace(known, drawn=known.drawn[:FEW].copy())
+    return replace(known, drawn=known.drawn[:wanted])
+
+
+def _rates(view: View, corpus: str, n_draws: int) -> Rates:
     languages = tuple(view.languages(corpus))
     names = tuple(name for name in view.tokenizers if (name, corpus) in view.measured)
     aligned = view.pivot(corpus) is not None and view.refusal(corpus) is None
-    counts = {name: _counts(view, name, corpus) for name in names}
-    n_draws = min(
-        resamples or view.run["intervals"]["resamples"], view.run["intervals"]["resamples"]
-    )
+    counts = {name: counts_of(view, name, corpus) for name in names}
     measured = np.full((len(names), len(languages)), np.nan)
     drawn = np.full((n_draws, len(names), len(languages)), np.nan)
     units: Units | None = None
@@ -113,8 +131,9 @@ def _units(view: View, owner: str, n: int, resamples: int) -> Units:
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
-def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, Counts]:
-    """Return tokens and bytes of each document, by language."""
+@lru_cache(maxsize=16)
+def counts_of(view: View, tokenizer: str, corpus: str) -> Mapping[str, Counts]:
+    """Return tokens and bytes of each document, by language; those last read are kept."""
     table = view.results.documents(tokenizer, corpus, columns=("language", "tokens", "bytes"))
     keys = table["language"].combine_chunks().dictionary_encode()
     place = keys.indices.to_numpy()

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tokbench.bench.markup import listed, number, percent, plural
-from tokbench.reports.focus import Standing, rates, standings
+from tokbench.reports.focus import FEW, Standing, rates, standings
 from tokbench.reports.view import View, has_place, summarize
 
 
@@ -41,8 +41,8 @@ def mix_for(view: View, corpus: str, focus: Mapping[str, float]) -> Mix | None:
     names = [name for name in view.tokenizers if (name, corpus) in view.measured]
     if not names or not all(_is_stored(view, name, corpus) for name in names):
         return None
-    # one tokenizer alone is compared with itself, whatever is drawn
-    found = rates(view, corpus, 1 if len(names) == 1 else None)
+    # one tokenizer alone is compared with itself, whatever is drawn: a page needs as many
+    found = rates(view, corpus, FEW if len(names) == 1 else None)
     weights = dict(focus) or dict.fromkeys(found.languages, 1.0)
     total = sum(weights.values())
     placed = {name: all(_has_place(view, name, corpus, k) for k in weights) for name in names}

@@ -175,10 +175,12 @@ class View:
         **params: Any,
     ) -> Row | None:
         """Return the one row at a place whose params hold the given ones (none: has no cause)."""
-        for row in self._index.get(RowKey(metric, tokenizer, corpus, language), []):
-            if all(row["params"].get(name) == value for name, value in params.items()) and (
-                params or "cause" not in row["params"]
-            ):
+        for row in self._index.get(RowKey(metric, tokenizer, corpus, language), ()):
+            found = row["params"]
+            if not params:
+                if "cause" not in found:
+                    return row
+            elif all(found.get(name) == value for name, value in params.items()):
                 return row
         return None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 
@@ -17,14 +19,20 @@ def as_yaml(values: Mapping[str, Any], comment: str = "") -> str:
     - no
     - en
     """
+    return (f"# {comment}\n" if comment else "") + _written(json.dumps(_plain(values)))
+
+
+@lru_cache(maxsize=4)
+def _written(plain_json: str) -> str:
+    """Return JSON as YAML; a run writes its config into `config.yaml` and onto its page."""
     from ruamel.yaml import YAML
 
     writer = YAML()
     writer.allow_unicode = True
     writer.width = 4096
     stream = io.StringIO()
-    writer.dump(_plain(values), stream)
-    return (f"# {comment}\n" if comment else "") + stream.getvalue()
+    writer.dump(json.loads(plain_json), stream)
+    return stream.getvalue()
 
 
 def _plain(value: Any) -> Any:

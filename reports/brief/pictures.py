@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -45,7 +46,13 @@ def images(view: View, corpus: str) -> Iterator[str]:
         yield f"![{escape(picture.alt)}]({quote(picture.path)})"
 
 
-def _of_corpus(view: View, corpus: str) -> Iterator[Picture]:
+@lru_cache(maxsize=16)
+def _of_corpus(view: View, corpus: str) -> tuple[Picture, ...]:
+    """Return the pictures of a corpus, which are files, and lines of the report too."""
+    return tuple(_drawn(view, corpus))
+
+
+def _drawn(view: View, corpus: str) -> Iterator[Picture]:
     names = [name for name in order(view) if (name, corpus) in view.measured]
     if any(list(view.values("bytes_per_token", name, corpus)) for name in names):
         alt = f"Bytes per token on {corpus}, by language and tokenizer; dark is best in its row"

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tokbench.bench.reasons import REASONS
-from tokbench.reports.focus import Rates, focus_of, rates
+from tokbench.reports.focus import FEW, Rates, focus_of, rates
 from tokbench.reports.view import Row, View, has_place
 
-DRAWS = 200
+DRAWS = FEW
 """Bootstrap draws that a page carries; those of a run are more."""
 
 STEPS = 127

@@ -65,7 +65,12 @@ def inline_file(name: str) -> str:
 @cache
 def template(name: str) -> Any:
     """Return a template whose values are escaped."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        optimized=False,  # a template is used once: folding its constants costs more than it saves
+    )
     return environment.from_string(inline_file(name))
 
 

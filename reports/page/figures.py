@@ -11,6 +11,7 @@ from markupsafe import Markup
 from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.markup import number, percent
 from tokbench.reports import charts
+from tokbench.reports.focus import counts_of
 from tokbench.reports.view import TokenizerSummary, View, summarize
 
 BINS = 36
@@ -155,15 +156,12 @@ def _spread(view: View, corpus: str) -> Figure:
     edges = np.geomspace(0.5, 2, BINS + 1)
     lines: list[tuple[int, str, Sequence[float]]] = []
     for line in summarize(view, corpus):
-        table = view.results.documents(
-            line.tokenizer, corpus, columns=("language", "tokens", "bytes")
-        )
-        tokens, size = (table[c].to_numpy().astype(float) for c in ("tokens", "bytes"))
-        place = table["language"].combine_chunks().dictionary_encode().indices.to_numpy()
-        total = [np.bincount(place, weights=v) for v in (size, tokens)]
+        found = counts_of(view, line.tokenizer, corpus).values()
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (size / tokens) / (total[0] / total[1])[place]
-        counts, _ = np.histogram(np.clip(ratio[np.isfinite(ratio)], 0.5, 2), edges)
+            parts = [(size / tokens) / (size.sum() / tokens.sum()) for tokens, size in found]
+        ratio = np.concatenate(parts)
+        bins = np.searchsorted(edges[1:-1], ratio[np.isfinite(ratio)], side="right")
+        counts = np.bincount(bins, minlength=BINS)
         lines.append((view.tokenizers.index(line.tokenizer), line.tokenizer, counts.tolist()))
     return Figure(
         "spread",

@@ -102,3 +102,16 @@ def test_a_missing_count_has_no_cost() -> None:
     )
     first, last = standings(made, {"en": 1, "de": 1}, {"a": True, "b": True})
     assert (first.tokenizer, last.tokenizer, last.cost, last.rank) == ("b", "a", None, None)
+
+
+def test_fewer_draws_are_the_first_of_more_and_are_read_once(run: RunOutcome) -> None:
+    first, again = View(run.results), View(run.results)
+    many = rates(first, "texts")
+    few = rates(first, "texts", 30)  # from those that are kept
+    alone = rates(again, "texts", 30)  # nothing was kept
+    more = rates(again, "texts")
+    assert (len(few.drawn), len(more.drawn)) == (30, len(many.drawn))
+    assert np.array_equal(few.drawn, many.drawn[:30])
+    assert np.array_equal(alone.drawn, few.drawn)
+    assert np.array_equal(more.drawn, many.drawn)
+    assert np.shares_memory(rates(first, "texts", 30).drawn, rates(first, "texts", 20).drawn)
