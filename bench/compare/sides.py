@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -55,9 +56,9 @@ def load_side(name: str | Path) -> SideInput:
         return SideInput(snapshot=baseline.parse(data, shown), path=path)
     revision, colon, file = str(name).partition(":")
     if colon and len(revision) > 1 and file:
-        return SideInput(snapshot=baseline.parse(_at_revision(revision, file), one_line(str(name))))
+        return SideInput(snapshot=baseline.parse(_at_revision(revision, file, shown), shown))
     raise ResultsError(
-        f"{one_line(str(name))}: no such run folder or baseline, so there is nothing to compare; "
+        f"{shown}: no such run folder or baseline, so there is nothing to compare; "
         "save a baseline with: tokbench baseline save RUN FILE"
     )
 
@@ -99,11 +100,11 @@ def side_of(results: Results, name: str) -> SideInput:
     return SideInput(snapshot=replace(snapshot_of(results), name=name), results=results)
 
 
-def _at_revision(revision: str, file: str) -> bytes:
+def _at_revision(revision: str, file: str, shown: str) -> bytes:
     """Return a file as it was at a revision; its path starts from the working folder."""
     relative = file if file.startswith(("/", "./", "../")) else f"./{file}"
     if revision.startswith("-"):
-        raise ResultsError(f"{revision}:{file}: is not a git revision")
+        raise ResultsError(f"{shown}: is not a git revision")
     # Plumbing alone: no filter, no hook and no monitor of the repository's config is run.
     command = ["git", "-c", "core.fsmonitor=false", "cat-file", "blob", f"{revision}:{relative}"]
     try:
@@ -114,13 +115,13 @@ def _at_revision(revision: str, file: str) -> bytes:
                 git.kill()
             _, said = git.communicate(timeout=60)
     except (OSError, subprocess.SubprocessError) as exc:
-        raise ResultsError(f"{revision}:{file}: cannot be read from git: {exc}") from exc
+        raise ResultsError(f"{shown}: cannot be read from git: {exc}") from exc
     if len(data) > MOST_BYTES:
-        raise ResultsError(f"{revision}:{file}: is larger than {MOST_BYTES:,} bytes")
+        raise ResultsError(f"{shown}: is larger than {MOST_BYTES:,} bytes")
     if git.returncode:
-        why = said.decode(errors="replace").strip()
+        why = one_line(said.decode(errors="replace").strip().replace(f"{Path.cwd()}{os.sep}", ""))
         raise ResultsError(
-            f"{revision}:{file}: git has no such file ({why}), so there is nothing to compare; in CI, fetch that revision first "
+            f"{shown}: git has no such file ({why}), so there is nothing to compare; in CI, fetch that revision first "
             "(actions/checkout with fetch-depth: 0)"
         )
     return data

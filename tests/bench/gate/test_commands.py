@@ -223,5 +223,17 @@ def test_a_line_end_in_the_name_of_a_baseline_makes_no_second_line(
         tokbench("compare", f"{odd}x", run).output,
     ]
     for output in said:
-        assert "::error::b.baseline.json" in output
+        assert r"a\u{A}::error::b.baseline.json" in output
         assert not any(line.lstrip().startswith("::") for line in output.splitlines())
+
+
+@pytest.mark.parametrize("name", ["gone.baseline.json", "main:gone.baseline.json"])
+def test_a_missing_baseline_of_the_gate_is_named_by_a_relative_path(
+    measure_bpe: MeasureBpe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    run = measure_bpe(extra={"gate": {"baseline": name}})
+    monkeypatch.chdir(tmp_path)
+    done = tokbench("compare", "--config", tmp_path / "toy.yaml", run.folder)
+    assert done.exit_code == 3
+    assert done.output.startswith(f"error: {name}: ")
+    assert str(tmp_path) not in done.output
