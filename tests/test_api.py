@@ -119,7 +119,10 @@ def test_without_the_file_of_the_machine_the_problems_are_those_of_the_cells(fol
     config = {
         **CONFIG,
         "name": "bare",
-        "tokenizers": {"gone": {"type": "huggingface", "file": "no.json"}},
+        "tokenizers": {
+            "gone": {"type": "huggingface", "file": "no.json"},
+            "bytes": {"type": "utf8_bytes"},
+        },
     }
     ran = tokbench.run(tokbench.load_config(config, folder=folder), folder / "problems", jobs=0)
     (ran.folder / "environment.json").unlink()

@@ -111,7 +111,7 @@ class JoinedTexts:
 class Cutter:
     """Cuts joined texts by one rule.
 
-    >>> joined = Joined.of(["It's 12345", "", "b c"])
+    >>> joined = JoinedTexts.of(["It's 12345", "", "b c"])
     >>> starts = Cutter(PRE_TOKENIZATIONS["cl100k"]).starts(joined)
     >>> [joined.text[a:b] for a, b in zip(starts, starts[1:])]
     ['\\x00', 'It', "'s", ' ', '123', '45', '\\x00', '\\x00', 'b', ' c', '\\x00']

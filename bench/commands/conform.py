@@ -75,7 +75,7 @@ def narrowed(config: Config, engines: Sequence[str], reference: str | None) -> C
     return replace(
         config,
         run=config.run.model_copy(
-            update={"tokenizers": kept, "suites": {SUITE: options}, "reports": (), "texts": 0}
+            update={"tokenizers": kept, "suites": {SUITE: options}, "reports": {}, "texts": 0}
         ),
         tokenizers={key: config.tokenizers[key] for key in kept},
         suites={SUITE: suite},

@@ -63,7 +63,8 @@ def align(base: AlignedSide, candidate: AlignedSide) -> Alignment:
     >>> vocabulary = [b"a", b"b", b"ab", b"c"]
     >>> def side(*ids):
     ...     arrays = [np.array(i, np.uint32) for i in ids]
-    ...     return Side(ids=arrays, token_bytes=vocabulary, byte_lengths=np.array([1, 1, 2, 1]))
+    ...     sizes = np.array([1, 1, 2, 1])
+    ...     return AlignedSide(ids=arrays, token_bytes=vocabulary, byte_lengths=sizes)
     >>> found = align(side([0, 1, 3], [3]), side([2, 3], [3]))
     >>> [(c.document, c.base.tolist(), c.candidate.tolist()) for c in found.changes]
     [(0, [0, 1], [2])]

@@ -156,8 +156,8 @@ class Gate(BaseModel):
     ) -> Rule:
         """Return the settings of one value; only `direction` may be None.
 
-        >>> gate = Gate(rules=[Rule(metric="tokens", tolerance=0.01), Rule(language="fr",
-        tolerance=0)])
+        >>> rules = [Rule(metric="tokens", tolerance=0.01), Rule(language="fr", tolerance=0)]
+        >>> gate = Gate(rules=rules)
         >>> gate.settings(metric="tokens", language="en").tolerance
         0.01
         >>> gate.settings(metric="tokens", language="fr").tolerance

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tokbench.bench.errors import ConfigError
 from tokbench.bench.markup import one_line
+from tokbench.bench.privacy import without_secrets
 
 LONGEST_LINE = 100
 """Characters of a source line that are shown; the rest of a longer one is cut."""
@@ -60,6 +61,8 @@ class Mistake:
         """
         if self.source is None or not self.source.strip():
             return str(self)
+        if without_secrets(self.source) != self.source:
+            return str(self)  # a line that holds a password or the user's home is not quoted
         number = str(self.span.line + 1)
         start = max(0, self.span.column + self.span.width - LONGEST_LINE)
         line = self.source[start : start + LONGEST_LINE].expandtabs(1)

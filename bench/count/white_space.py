@@ -48,8 +48,10 @@ def white_space_loss(before: str, after: str, *, gaps: bool = False) -> SpaceLos
 
     >>> white_space_loss("a b\n    c", " a b c").lost == {"line_ends": 1, "indentation": 3}
     True
-    >>> dict(white_space_loss("it is ok", "it is  ok ").lost), dict(white_space_loss("a", "
-    a").lost) ({'spacing': 1}, {})
+    >>> dict(white_space_loss("it is ok", "it is  ok ").lost)
+    {'spacing': 1}
+    >>> dict(white_space_loss("a", " a").lost)
+    {}
     >>> dict(white_space_loss("Ab\u200bc", "ab c").lost)
     {'spacing': 3}
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,11 @@ def test_its_options_are_in_the_schema_the_lists_and_the_messages(
     installed: Path, tokbench: Tokbench
 ) -> None:
     schema = json.loads(tokbench(installed, "schema").stdout)
-    kinds = schema["properties"]["tokenizers"]["additionalProperties"]["anyOf"]
-    (mine,) = (kind for kind in kinds if kind["properties"].get("type") == {"const": "chunks"})
+    (mine,) = {
+        json.dumps(kind): kind
+        for kind in _objects(schema["properties"]["tokenizers"])
+        if kind.get("properties", {}).get("type") == {"const": "chunks"}
+    }.values()
     assert mine["properties"]["size"]["maximum"] == 2
     assert "longest_document" in tokbench(installed, "list", "metrics").stdout
     wrong = tokbench(installed, "validate", "plugged.yaml", "--set", "tokenizers.chunks.size=3")
@@ -78,3 +81,14 @@ def test_a_broken_plug_in_that_a_config_needs_is_an_error(broken: Path, tokbench
     done = tokbench(broken, "validate", "needs.yaml")
     assert done.returncode == 2
     assert "No module named 'nothing_of_that_name'; fix or uninstall the package" in done.stderr
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every mapping of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        yield value
+    children = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    for child in children:
+        yield from _objects(child)

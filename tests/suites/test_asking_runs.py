@@ -67,7 +67,7 @@ def test_a_suite_that_cannot_go_on_is_a_problem_and_not_the_end(tmp_path: Path) 
     pair = {"first": "bytes", "second": "missing"}
     suites = {"differential": {"pairs": [pair]}, "fidelity": {}}
     results = measured(tmp_path, suites)
-    assert "no tokenizer 'missing'" in results.problems[0]
+    assert "tokenizer 'missing' was not loaded" in results.problems[0]
     assert results.measurements.num_rows > 0
 
 

@@ -136,7 +136,7 @@ def test_a_known_pattern_is_known_by_name_in_both_dialects() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="there are: none, whitespace, gpt2"):
+    with pytest.raises(ConfigError, match="use one of: none, whitespace, gpt2"):
         pre_tokenization("gtp2")
 
 

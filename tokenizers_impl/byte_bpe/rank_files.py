@@ -26,6 +26,7 @@ def model_from_ranks(
     """Return the model that gives tiktoken's ids for these ranks.
 
     >>> ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"abc": 257, b"xyz": 258}
+    >>> from tokbench.tokenizers_impl.pretokenize import PRE_TOKENIZATIONS
     >>> model = model_from_ranks(ranks, rule=PRE_TOKENIZATIONS["none"])
     >>> model.merges, model.entries[258]
     (((97, 98, 256), (256, 99, 257)), b'xyz')

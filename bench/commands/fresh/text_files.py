@@ -106,8 +106,7 @@ def code_in(written: str) -> tuple[str, str] | None:
     With it comes the path with ``{language}`` in its place.
 
     >>> code_in("data/news.en.txt"), code_in("sw_Latn/a.jsonl"), code_in("train.de")
-    (('en', 'data/news.{language}.txt'), ('sw_Latn', '{language}/a.jsonl'), ('de',
-    'train.{language}'))
+    (('en', 'data/news.{language}.txt'), ('sw_Latn', '{language}/a.jsonl'), ('de', 'train.{language}'))
     >>> code_in("my data.txt"), code_in("the.txt")
     (None, None)
     """
