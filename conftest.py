@@ -19,11 +19,17 @@ REAL = frozenset({"data_folder", "cases_folder", "data", "cases"})
 """Fixtures that give folders of real tokenizers, corpora and cases."""
 
 
+LONG = ("tests/hub", "tests/page", "tests/bench/test_asking.py")
+"""A Hub that answers slowly, a browser, and crash after crash: they take minutes."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need real data: `pytest` leaves them out, `pytest -m real` runs them."""
+    """Mark what `pytest` leaves out: tests that need real data, and those that take minutes."""
     for item in items:
         if REAL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)
+        if item.path.is_relative_to(ROOT) and str(item.path.relative_to(ROOT)).startswith(LONG):
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_configure(config: pytest.Config) -> None:

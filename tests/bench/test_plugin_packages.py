@@ -44,7 +44,7 @@ def test_its_options_are_in_the_schema_the_lists_and_the_messages(
     (mine,) = {
         json.dumps(kind): kind
         for kind in _objects(schema["properties"]["tokenizers"])
-        if kind.get("properties", {}).get("type") == {"const": "chunks"}
+        if kind.get("properties", {}).get("type", {}).get("const") == "chunks"
     }.values()
     assert mine["properties"]["size"]["maximum"] == 2
     assert "longest_document" in tokbench(installed, "list", "metrics").stdout
