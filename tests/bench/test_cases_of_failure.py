@@ -132,7 +132,7 @@ def test_c1_c2_c7_data_sets_that_need_care_cost_their_own_cells(
     for name in set(corpora) - {"chosen"}:
         assert f"corpus {name!r}" in reasons[name]
         assert f"corpus {name}, nb" in done.stderr
-    assert "made by a loading script" in reasons["script"]
+    assert "requires a loading script" in reasons["script"]
     assert "refs/convert/parquet" in reasons["script"]
     assert "several configs and none is chosen" in reasons["none_chosen"]
     assert "has no config 'nn'" in reasons["wrong"]

@@ -104,7 +104,7 @@ def test_c2_no_config_is_chosen_silently(make, cases_folder) -> None:
 
 
 def test_c1_a_loading_script_is_refused_with_what_to_do(make, cases_folder) -> None:
-    with pytest.raises(CorpusError, match=r"corpus 'mine'.*made by a loading script.*Parquet"):
+    with pytest.raises(CorpusError, match=r"corpus 'mine'.*requires a loading script.*Parquet"):
         make(folder=cases_folder, source=HUB, path="script_only", split="train")
 
 

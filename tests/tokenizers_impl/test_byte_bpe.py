@@ -235,13 +235,13 @@ def test_a_tokenizer_json_with_more_than_byte_bpe_is_refused(
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (None, {}, "cannot read x"),
-        (b"{", {}, "not a byte-level BPE file"),
+        (None, {}, "x cannot be read"),
+        (b"{", {}, "x:1:2: not JSON"),
         (b'{"format": "tokbench.byte_bpe", "version": 9}', {}, "reads 'tokbench.byte_bpe' version"),
         (b"YQ== 0\n", {}, "a rank file has no pattern"),
         (b"YQ== 0\n", {"pre_tokenization": "gpt2"}, "lack 255 of the 256 single bytes"),
         (b"YQ==\n", {"pre_tokenization": "gpt2"}, "line 1 is not a base64 token and a rank"),
-        (b"YQ== 0\n", {"pre_tokenization": "x"}, "'x' is not known"),
+        (b"YQ== 0\n", {"pre_tokenization": "x"}, "unknown pre-tokenization 'x'"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(

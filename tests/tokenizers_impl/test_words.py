@@ -70,7 +70,7 @@ def test_texts_that_cannot_be_used_are_refused(
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(None, "cannot read"), (b"x", "is not JSON"), (b"{}", "is not a tokbench.words file")],
+    [(None, "cannot be read"), (b"x", "not JSON"), (b"{}", "is not a tokbench.words file")],
 )
 def test_a_file_that_cannot_be_used_says_why(
     data: bytes | None, message: str, tmp_path: Path
