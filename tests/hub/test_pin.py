@@ -70,7 +70,7 @@ def test_a_data_set_that_is_not_there_costs_its_cells(
 def test_validate_warns_of_open_revisions_and_tells_what_the_hub_refuses(tokbench) -> None:
     done = tokbench("validate", "mixed.yaml")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "warning: corpora.theirs: owner/texts with no revision may change" in done.stderr
+    assert "warning: corpora.theirs: owner/texts with no revision is not pinned" in done.stderr
     assert "error: corpora.gone: owner/gone does not exist on the Hub" in done.stderr
     assert "error: corpora.theirs" not in done.stderr
 
