@@ -23,9 +23,9 @@ from typing import Any
 import click
 
 from tokbench.bench.cli import CommandLine, main
-from tokbench.bench.commands import metric_page
-from tokbench.bench.commands.key_tables import tables
 from tokbench.bench.commands.listing import config_schema
+from tokbench.bench.commands.pages import metric_page
+from tokbench.bench.commands.pages.key_tables import tables
 from tokbench.bench.markup import escape
 
 REPOSITORY = Path(__file__).parent.parent

@@ -10,8 +10,8 @@ import pytest
 
 from pages import PAGES, REPOSITORY, blocks
 from tokbench.bench import plugins
-from tokbench.bench.commands.key_tables import tables
 from tokbench.bench.commands.listing import config_schema
+from tokbench.bench.commands.pages.key_tables import tables
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.results.report import ReportPlugin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.bench.commands.metric_page import all_metrics, metrics
+from tokbench.bench.commands.pages.metric_page import all_metrics, metrics
 from tokbench.bench.markup import escape
 from tokbench.bench.model import MetricSpec
 
