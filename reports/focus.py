@@ -121,7 +121,7 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
     )
 
 
-class _Block(NamedTuple):
+class _DrawnBlock(NamedTuple):
     """One language: which tokenizers counted all of its documents, and what they counted."""
 
     language: str
@@ -137,7 +137,7 @@ class _Block(NamedTuple):
 
 def _blocks(
     view: View, corpus: str, counts: Mapping[str, Mapping[str, Counts]], *, aligned: bool
-) -> Iterator[_Block]:
+) -> Iterator[_DrawnBlock]:
     """Yield the languages of a corpus that any tokenizer counted as a whole."""
     names = list(counts)
     for language in view.languages(corpus):
@@ -148,7 +148,7 @@ def _blocks(
         if whole:  # where documents failed, a total over the rest would look cheaper
             tokens = [counts[names[t]][language][0] for t in whole]
             content = np.full(n, 1000) if aligned else counts[names[whole[0]]][language][1]
-            yield _Block(language, whole, np.vstack([*tokens, content]))
+            yield _DrawnBlock(language, whole, np.vstack([*tokens, content]))
 
 
 def _units(view: View, owner: str, n: int, resamples: int) -> Units:

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+import seen_by_workers
 from tokbench.bench.results.run_folder import load_results
 from tokbench.bench.workers.job import Died
 from tokbench.bench.workers.process import WorkerProcess, search_path
@@ -81,19 +82,11 @@ def test_a_worker_leaves_the_working_folder_out_though_its_parent_has_it(
     assert [one for one in path if os.path.realpath(one) == str(laid_out.resolve())] == []
     worker = WorkerProcess.start()
     try:
-        assert worker.ask(_search_path_here) == path
-        assert worker.ask(_environment_of_python) == ("1", "")
+        assert worker.ask(seen_by_workers.search_path) == path
+        assert worker.ask(seen_by_workers.environment_of_python) == ("1", "")
     finally:
         worker.stop()
     assert not list(laid_out.glob("IMPORTED-*"))
-
-
-def _search_path_here() -> list[str]:
-    return list(sys.path)
-
-
-def _environment_of_python() -> tuple[str, str]:
-    return os.environ["PYTHONSAFEPATH"], os.environ["PYTHONPATH"]
 
 
 SCRIPT = """

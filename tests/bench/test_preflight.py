@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +90,16 @@ def test_few_rounds_and_documents_are_remarked_on(folder: Path) -> None:
     assert done.exit_code == 0
     assert "corpora.n.limit.rows: 9 documents are few" in done.output
     assert "3 rounds in 2 processes are too few for an interval; set rounds to 6" in done.output
+
+
+def test_offline_is_not_too_late_where_the_libraries_were_imported_offline() -> None:
+    code = (
+        "import huggingface_hub\n"
+        "from tokbench.bench.workers.hub_access import set_up_hub\n"
+        "set_up_hub(offline=True)\n"
+    )
+    command = [sys.executable, "-c", code]
+    for value, expected in (("1", 0), ("0", 1)):
+        environment = {**os.environ, "HF_HUB_OFFLINE": value}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, "comes too late" in done.stderr) == (expected, bool(expected))
