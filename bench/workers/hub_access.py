@@ -43,23 +43,18 @@ _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 def set_up_hub(*, offline: bool = False) -> None:
     """Limit how long the libraries wait and, with `offline`, keep them off the network.
 
-    Raises `UsageError` if one of them has already been imported, and not in offline mode.
+    Raises `UsageError` if one of them has already read the variables, without offline mode.
     """
-    late = [name for name in ("huggingface_hub", "datasets", "transformers") if name in sys.modules]
-    if late and offline and not _is_offline():
+    read = sys.modules.get("huggingface_hub.constants")  # the others take the mode from it
+    if offline and read is not None and not read.HF_HUB_OFFLINE:
         raise UsageError(
-            f"{late[0]} is imported already, so --offline comes too late; set HF_HUB_OFFLINE=1 "
-            "before starting Python"
+            "huggingface_hub is imported already, so --offline comes too late; set "
+            "HF_HUB_OFFLINE=1 before starting Python"
         )
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     for name in _OFFLINE if offline else ():
         os.environ[name] = "1"
-
-
-def _is_offline() -> bool:
-    """Whether the libraries read HF_HUB_OFFLINE when they were imported: all take it from one."""
-    return bool(getattr(sys.modules.get("huggingface_hub.constants"), "HF_HUB_OFFLINE", False))
 
 
 _LATER = "later, run the same command again with --rerun failed, which keeps what is finished"

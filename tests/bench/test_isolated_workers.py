@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 import pytest
 
-import seen_by_workers
 from tokbench.bench.results.run_folder import load_results
 from tokbench.bench.workers.job import Died
 from tokbench.bench.workers.process import WorkerProcess, search_path
@@ -80,6 +79,8 @@ def test_a_worker_leaves_the_working_folder_out_though_its_parent_has_it(
     monkeypatch.setattr(sys, "path", ["", str(laid_out), ".", *sys.path])
     path = search_path()[0]
     assert [one for one in path if os.path.realpath(one) == str(laid_out.resolve())] == []
+    import seen_by_workers  # the scripts below import this file where that one is not found
+
     worker = WorkerProcess.start()
     try:
         assert worker.ask(seen_by_workers.search_path) == path

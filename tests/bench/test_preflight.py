@@ -94,7 +94,7 @@ def test_few_rounds_and_documents_are_remarked_on(folder: Path) -> None:
 
 def test_offline_is_not_too_late_where_the_libraries_were_imported_offline() -> None:
     code = (
-        "import huggingface_hub\n"
+        "import huggingface_hub.constants\n"
         "from tokbench.bench.workers.hub_access import set_up_hub\n"
         "set_up_hub(offline=True)\n"
     )
