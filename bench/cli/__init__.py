@@ -86,6 +86,12 @@ GROUPS = {
             "machine:doctor", "Check versions, extras, plug-ins, caches and the Hub."
         ),
         "anchors": ListedCommand("report:anchors", "Derive published figures from a data folder."),
+        "export": ListedCommand(
+            "share:export", "Export runs: a data set repository, or a static site."
+        ),
+        "leaderboard": ListedCommand(
+            "share:leaderboard", "Collect the values of many runs in one table."
+        ),
         "clean": ListedCommand(
             "machine:clean", "List or remove caches, half-built slices and old cells."
         ),
