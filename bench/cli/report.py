@@ -61,7 +61,7 @@ def report(
     if len(runs) > 1:
         history = plugins.find(HistoryPlugin, name)()
         found = [load_results(folder) for folder in runs]
-        with _showing(*runs):
+        with showing(*runs):
             files = history.render(found, metrics)
         _deliver(files, output)
         _open(files, output, show)
@@ -71,7 +71,7 @@ def report(
     else:
         plugin = load_options(options, plugins.find(ReportPlugin, name))
     results = load_results(runs[0])
-    with _showing(runs[0]):
+    with showing(runs[0]):
         files = plugin.render(results)
     for file, text in files.items():
         write_whole(runs[0] / file, text)
@@ -110,7 +110,7 @@ def show(
     if shares and (languages or tokenizers or metrics):
         raise click.UsageError("--focus ranks all tokenizers: use it without the other options")
     results = load_results(run)
-    with _showing(run):
+    with showing(run):
         lines = list(screen(results, Lookup(languages, tokenizers, metrics, shares), width()))
     result_painted(lines)
 
@@ -131,7 +131,7 @@ def _share(text: str) -> tuple[str, float]:
 
 
 @contextmanager
-def _showing(*runs: Path) -> Iterator[None]:
+def showing(*runs: Path) -> Iterator[None]:
     """Name the runs in which a report meets a value that no run contains.
 
     An edited `run.json` can be sealed again, and reports look deeper into it than the check of its

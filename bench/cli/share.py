@@ -64,6 +64,30 @@ def hub(run: Path, output: Path, license_id: str, citation: Path | None, texts: 
         message("the card says license: unknown; name one with --license")
 
 
+@export.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@OUTPUT
+def site(runs: tuple[Path, ...], output: Path) -> None:
+    """Write the run folders RUNS as a static site: index, a page for each run, leaderboard.
+
+    The pages work from the folder and from any static host, and load nothing from elsewhere. The
+    page of a run shows the texts that the run has stored.
+    """
+    from tokbench.bench import plugins
+    from tokbench.bench.cli.report import showing
+    from tokbench.bench.console import result
+    from tokbench.bench.files import write_whole
+    from tokbench.bench.results.report import HistoryPlugin
+    from tokbench.bench.results.run_folder import load_results
+
+    found = [load_results(run) for run in runs]
+    with showing(*runs):
+        pages = plugins.find(HistoryPlugin, "site")().render(found, ())
+    for name, text in pages.items():
+        write_whole(output / name, text)
+        result(str(output / name))
+
+
 @click.group()
 def leaderboard() -> None:
     """Collect the values of many runs in one table."""

@@ -57,13 +57,13 @@ def document(title: str, answer: Sequence[str], sections: Sequence[Section]) -> 
 
 
 @cache
-def inline_file(name: str) -> str:
+def inline_file(name: str, package: str = "tokbench.reports.page") -> str:
     """Return a style or script that is written into pages."""
-    return (files("tokbench.reports.page") / name).read_text(encoding="utf-8")
+    return (files(package) / name).read_text(encoding="utf-8")
 
 
 @cache
-def template(name: str) -> Any:
+def template(name: str, package: str = "tokbench.reports.page") -> Any:
     """Return a template whose values are escaped."""
     environment = Environment(
         autoescape=True,
@@ -71,7 +71,7 @@ def template(name: str) -> Any:
         trim_blocks=True,
         optimized=False,  # a template is used once: folding its constants costs more than it saves
     )
-    return environment.from_string(inline_file(name))
+    return environment.from_string(inline_file(name, package))
 
 
 def source_hash(text: str) -> str:
