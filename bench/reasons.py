@@ -52,6 +52,7 @@ Reason = Literal[
     "changed_text",
     "ids_differ",
     "collision",
+    "published_convention",
     "verdict",
     "examples",
     "other",
@@ -101,6 +102,8 @@ REASONS: Mapping[Reason, str] = {
     "changed_text": "A text was changed by the round trip.",
     "ids_differ": "Two tokenizers produced different ids.",
     "collision": "Two different texts have the same ids.",
+    "published_convention": "The value follows the convention of a publication, to reproduce its "
+    "figures; it is never ranked or gated.",
     "verdict": "The outcome of a comparison.",
     "examples": "Tokens or texts listed for a reader.",
     "other": "A plug-in's own reason; `detail` says which.",
@@ -120,6 +123,10 @@ UNRANKED: frozenset[Reason] = frozenset(
     }
 )
 """Reasons for which a value is shown and must not be compared with those of other tokenizers."""
+
+
+OUTSIDE: frozenset[Reason] = frozenset({"published_convention"})
+"""Reasons for which a value itself is outside ranks and gates; the others of its cell are not."""
 
 
 class Why(NamedTuple):

@@ -20,6 +20,7 @@ from tokbench.bench.config.gate import Gate, Rule
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.errors import ResultsError
 from tokbench.bench.model import Direction, Place, Status
+from tokbench.bench.reasons import OUTSIDE
 from tokbench.bench.results.params import Row, telling_params
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.results.schemas import SCHEMA_VERSION
@@ -143,7 +144,7 @@ def snapshot_of(results: Results) -> Snapshot:
     identities = {key: _identity(facts) for key, facts in run["tokenizers"].items()}
     values = dict(_identity_values(run["tokenizers"]))
     values |= dict(_document_values(results))
-    values |= _measured_values(rows)
+    values |= _measured_values([row for row in rows if row["reason"] not in OUTSIDE])
     return Snapshot(
         name=results.name,
         policy=run["policy"],

@@ -260,6 +260,8 @@ class TokenizerFacts:
     """Special tokens that a text which spells them gets; the others are ordinary text."""
     encode_call: str = ""
     """The call that encodes and is timed, such as ``tokenizers.Tokenizer.encode_batch_fast``."""
+    added_special_tokens: int = 0
+    """Special tokens that its own template adds to a text; tokbench leaves them out."""
     trained: Mapping[str, Any] | None = None
     """Facts of its training, for a tokenizer that this run trained."""
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.model import Measurement
-from tokbench.bench.reasons import UNRANKED, Why
+from tokbench.bench.reasons import OUTSIDE, UNRANKED, Why
 
 RANK_LOST_LIMIT = 0.001
 """The limit for runs that did not store one."""
@@ -32,7 +32,7 @@ def with_ranked(
     for one in measurements:
         why = reasons.get((one.tokenizer, one.corpus, one.language))
         plain = one.value is not None and one.status == "ok"
-        ranked = plain and why is None and one.reason not in UNRANKED
+        ranked = plain and why is None and one.reason not in UNRANKED | OUTSIDE
         if plain and why is not None and one.reason is None:
             detail = one.detail if one.metric.lane == "noisy" else one.detail or why.detail
             one = replace(one, reason=why.reason, detail=detail)

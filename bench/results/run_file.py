@@ -61,6 +61,8 @@ class TokenizerEntry(_RunPart):
     notes: list[str]
     matched_special: int = 0
     """Special tokens that a text which spells them gets; the others are ordinary text."""
+    added_special_tokens: int = 0
+    """Special tokens that its own template adds to a text; they are left out."""
     encode_call: str = ""
     """The call that encodes and is timed, such as ``tokenizers.Tokenizer.encode_batch_fast``."""
     trained: Mapping[str, Any] | None = None

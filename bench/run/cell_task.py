@@ -325,6 +325,7 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
         byte_exact=tokenizer.byte_exact,
         notes=tuple(tokenizer.notes),
         matched_special=len(getattr(tokenizer, "matched_special", ())),
+        added_special_tokens=int(getattr(tokenizer, "added_special_tokens", 0)),
         encode_call=getattr(tokenizer, "encode_call", f"{type(tokenizer).__name__}.encode_batch"),
     )
 

@@ -1,6 +1,6 @@
 """Two Python interpreters that take turns: their workers need the library but not tokbench.
 
-Each side is `bench/bare_worker.py`, run by the interpreter of its environment. A pair is a track of
+Each side is `bench/timing/standalone_worker.py`, run by the interpreter of its environment. A pair is a track of
 `tokbench.bench.timing.race`: the parent asks one side for a lap, then the other.
 """
 
@@ -98,7 +98,7 @@ class BareWorker:
         if not line:
             code = self._process.wait()
             what = f"ended (exit code {code})" if in_time else timed_out(seconds)
-            raise TokbenchError(f"{self._python}: its worker {what} while it was timed")
+            raise TokbenchError(f"{self._python}: its worker {what}")
         answer = json.loads(line)
         if isinstance(answer, dict) and "error" in answer:
             raise TokbenchError(f"{self._python}: {answer['error']}")

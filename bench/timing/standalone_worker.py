@@ -1,4 +1,4 @@
-"""Time a tokenizer's library in any Python from 3.9 on: this file and that library are enough.
+"""Time and ask a tokenizer's library in any Python from 3.9 on: this file and it are enough.
 
 Run as a script by the interpreter of another environment, which needs no tokbench. It reads one
 JSON object a line from its input and answers each with one line. tokbench's own workers use
@@ -16,7 +16,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Encode = Callable[[Sequence[str]], Any]
@@ -58,17 +58,23 @@ def python_facts() -> Facts:
 
 
 class LibraryCalls:
-    """The calls of one loaded tokenizer, by name, the quickest first."""
+    """The calls of one loaded tokenizer, by name, the quickest first.
+
+    `every` has each public way to encode, with what it is called with: what the version is compared
+    by, not what is timed.
+    """
 
     def __init__(
         self,
         encoders: dict[str, Encode],
         decode: Callable[[Sequence[Any]], Any],
         version: str,
+        every: dict[str, Encode] | None = None,
     ) -> None:
         self.encoders = encoders
         self.decode = decode
         self.version = version
+        self.every = encoders if every is None else every
 
 
 def _tokenizers(spec: Facts) -> LibraryCalls:
@@ -88,7 +94,38 @@ def _tokenizers(spec: Facts) -> LibraryCalls:
         encoders,
         lambda ids: library.decode_batch(ids, skip_special_tokens=False),
         tokenizers.__version__,
+        dict(_every_of_tokenizers(library)),
     )
+
+
+def _every_of_tokenizers(library: Any) -> Iterator[tuple[str, Encode]]:
+    modes = (True, False) if hasattr(library, "encode_special_tokens") else (None,)
+    for mode in modes:
+        suffix = "" if mode is None else f", encode_special_tokens={mode}"
+        for name in ("encode", "encode_batch", "encode_batch_fast"):
+            call = getattr(library, name, None)
+            if call is not None:
+                batched = _each(call) if name == "encode" else call
+                every = _ids_of(_in_mode(library, mode, batched))
+                yield f"{name}(add_special_tokens=False){suffix}", every
+
+
+def _each(call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda texts, **options: [call(text, **options) for text in texts]
+
+
+def _in_mode(library: Any, mode: bool | None, call: Callable[..., Any]) -> Callable[..., Any]:
+    def encode(texts: Sequence[str], **options: Any) -> Any:
+        if mode is None:
+            return call(texts, **options)
+        before = library.encode_special_tokens
+        library.encode_special_tokens = mode
+        try:
+            return call(texts, **options)
+        finally:
+            library.encode_special_tokens = before
+
+    return encode
 
 
 def _ids_of(call: Callable[..., Any]) -> Encode:
@@ -115,7 +152,49 @@ def _tiktoken(spec: Facts) -> LibraryCalls:
     ordinary = encoding.encode_ordinary
     encoders["encode_ordinary"] = lambda texts: [ordinary(text) for text in texts]
     decode = encoding.decode
-    return LibraryCalls(encoders, lambda ids: [decode(one) for one in ids], _version("tiktoken"))
+    every = dict(_every_of_tiktoken(encoding))
+    version = _version("tiktoken")
+    return LibraryCalls(encoders, lambda ids: [decode(one) for one in ids], version, every)
+
+
+_SPECIALS: dict[str, Facts] = {
+    "": {},
+    "disallowed_special=()": {"disallowed_special": ()},
+    'allowed_special="all"': {"allowed_special": "all"},
+}
+"""How tiktoken is asked about special tokens that a text spells; by default it refuses them."""
+
+
+def _every_of_tiktoken(encoding: Any) -> Iterator[tuple[str, Encode]]:
+    for name in ("encode_ordinary", "encode_ordinary_batch"):
+        call = getattr(encoding, name, None)
+        if call is not None:
+            yield f"{name}()", call if name.endswith("batch") else _each(call)
+    for name in ("encode", "encode_batch", "encode_to_numpy", "encode_with_unstable"):
+        call = getattr(encoding, name, None)
+        if call is None:
+            continue
+        for shown, options in _SPECIALS.items():
+            batched = call if name.endswith("batch") else _each(call)
+            if name == "encode_with_unstable":
+                batched = _flattened(batched)
+            yield f"{name}({shown})", _with(batched, options)
+
+
+def _with(call: Callable[..., Any], options: Facts) -> Encode:
+    return lambda texts: call(texts, **options)
+
+
+def _flattened(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The stable ids, -1, and the completions in order, each ended by -1."""
+
+    def encode(texts: Sequence[str], **options: Any) -> Any:
+        return [
+            [*stable, -1, *(i for one in sorted(completions) for i in (*one, -1))]
+            for stable, completions in call(texts, **options)
+        ]
+
+    return encode
 
 
 def _sentencepiece(spec: Facts) -> LibraryCalls:
@@ -126,7 +205,19 @@ def _sentencepiece(spec: Facts) -> LibraryCalls:
         {"encode": lambda texts: library.encode(texts, out_type=int, num_threads=1)},
         lambda ids: library.decode(ids, num_threads=1),
         sentencepiece.__version__,
+        dict(_every_of_sentencepiece(library)),
     )
+
+
+def _every_of_sentencepiece(library: Any) -> Iterator[tuple[str, Encode]]:
+    yield "encode(texts)", lambda texts: library.encode(list(texts), out_type=int)
+    both = {"out_type": int, "add_bos": True, "add_eos": True}
+    yield "encode(texts, add_bos=True, add_eos=True)", lambda t: library.encode(list(t), **both)
+    for name in ("encode", "encode_as_ids", "tokenize"):
+        call = getattr(library, name, None)
+        if call is not None:
+            options: Facts = {} if name == "encode_as_ids" else {"out_type": int}
+            yield f"{name}(text)", _with(_each(call), options)
 
 
 def _module(spec: Facts) -> LibraryCalls:
@@ -174,6 +265,29 @@ class _Session:
         return [
             digest_of_ids(self.calls.encoders[encoder](cell["documents"])) for cell in self.cells
         ]
+
+    def outcomes(self, skipped: list[int]) -> dict[str, list[Facts | None]]:
+        """What each public call makes of each cell: None for those of `skipped` where it is slow."""
+        return {
+            name: [
+                None
+                if number in skipped and name.startswith(_SLOW)
+                else outcome_of(encoded_by(call, cell["documents"]))
+                for number, cell in enumerate(self.cells)
+            ]
+            for name, call in self.calls.every.items()
+        }
+
+    def documents(self, call: str, cell: int) -> list[str]:
+        """A hash of the ids of each document, or the error that it ends in."""
+        found = encoded_by(self.calls.every[call], self.cells[cell]["documents"])
+        return [one if isinstance(one, str) else digest_of_ids([one]) for one in found]
+
+    def document(self, call: str, cell: int, document: int) -> list[int] | str:
+        """The ids of one document, or its error."""
+        texts = [self.cells[cell]["documents"][document]]
+        [found] = encoded_by(self.calls.every[call], texts)
+        return found
 
     def lap(self, cell: int, encoder: str, stride: int, passes: int) -> Facts:
         wall, cpu = timed(self._call(cell, encoder, stride), passes)
@@ -228,6 +342,44 @@ def digest_of_ids(documents: Sequence[Any]) -> str:
     for ids in documents:
         digest.update((",".join(str(int(i)) for i in ids) + ";").encode())
     return digest.hexdigest()[:16]
+
+
+_SLOW = "encode_with_unstable"
+"""A call that is not for whole corpora: it looks for every way that a text could go on."""
+
+
+def encoded_by(call: Encode, documents: Sequence[str]) -> list[list[int] | str]:
+    """Return the ids of each document; where the call fails, of each alone, or its error's name.
+
+    Messages may change between versions, so an error is compared by its class.
+
+    >>> def call(texts):
+    ...     return [[len(text)] if text else [1 // 0] for text in texts]
+    >>> encoded_by(call, ["ab", ""])
+    [[2], 'ZeroDivisionError']
+    """
+    try:
+        return [[int(i) for i in ids] for ids in call(documents)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # a panic of a Rust library is no Exception
+        if len(documents) == 1:
+            return [type(exc).__name__]
+    return [one for text in documents for one in encoded_by(call, [text])]
+
+
+def outcome_of(documents: Sequence[list[int] | str]) -> Facts:
+    """Return a hash of ids and errors, and how many tokens and errors there are."""
+    digest = hashlib.sha256()
+    for one in documents:
+        text = one if isinstance(one, str) else ",".join(map(str, one))
+        digest.update(f"{type(one).__name__} {text};".encode())
+    ids = [one for one in documents if not isinstance(one, str)]
+    return {
+        "digest": digest.hexdigest()[:16],
+        "tokens": sum(map(len, ids)),
+        "errors": len(documents) - len(ids),
+    }
 
 
 def main() -> None:

@@ -120,6 +120,18 @@ class Pieces(TokenizerPlugin):
         return Greedy(**self.model_dump())
 
 
+class InLibrary(TokenizerPlugin):
+    """What another environment loads is a function of its library; here it is bytes."""
+
+    factory: str
+
+    def bare(self, context: LoadContext, folder: Path) -> dict[str, Any]:
+        return {"library": "module", "factory": self.factory}
+
+    def load(self, context: LoadContext) -> Greedy:
+        return Greedy()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lenient(Greedy):
     """Takes lone surrogates for U+FFFD, where others refuse them."""

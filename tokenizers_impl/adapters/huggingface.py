@@ -105,7 +105,8 @@ class HuggingFace(TokenizerPlugin):
             text = _text(read_file(context.resolve(self.file), self.file), self.file)
             content = json.dumps(_bert_spec(text, self), ensure_ascii=False)
             built = build(content, self.file, self.special_tokens)
-            return replace(built, notes=(*built.notes, *_doubled_lines(text)))
+            notes = (*built.notes, *_doubled_lines(text))
+            return replace(built, notes=notes, added_special_tokens=_of_bert(built))
         return build(*self._content(context), special_tokens=self.special_tokens)
 
     def _content(self, context: LoadContext) -> tuple[str, str]:
@@ -119,6 +120,11 @@ class HuggingFace(TokenizerPlugin):
             return tokenizer_json_of(self.hub, self.revision)
         assert self.file is not None
         return _text(read_file(context.resolve(self.file), self.file), self.file), self.file
+
+
+def _of_bert(built: HuggingFaceTokenizer) -> int:
+    """Return how many special tokens a BERT model adds to a text; a vocab.txt has no template."""
+    return sum(name in built.special_tokens for name in ("[CLS]", "[SEP]"))
 
 
 _OTHERS = (
@@ -194,6 +200,8 @@ class HuggingFaceTokenizer:
     """Id by spelling, of the special ones."""
     matched_special: tuple[str, ...] = ()
     """Special tokens that a text which spells them gets, as measured at load."""
+    added_special_tokens: int = 0
+    """Special tokens that the file's template adds to a text, had it not been switched off."""
     notes: tuple[str, ...] = ()
 
     encode_call: ClassVar[str] = "tokenizers.Tokenizer.encode_batch_fast"
@@ -258,6 +266,7 @@ def _built(
 ) -> HuggingFaceTokenizer:
     spec, notes = loaded.with_true_ids(declared, library)
     notes += loaded.doubtful_entries(spec)
+    added = int(library.num_special_tokens_to_add(False))
     notes += [*_switch_off(library, spec), *_remarks(spec, special_tokens)]
     encoder = library
     if special_tokens == "text":
@@ -279,6 +288,7 @@ def _built(
         prefix_space=tokenizer_json.prefix_space(spec),
         special_tokens=special,
         matched_special=tuple(read),
+        added_special_tokens=added,
         notes=tuple(notes),
     )
 

@@ -1,0 +1,1 @@
+"""`tokbench bisect`: the first version of a library that changes something."""

@@ -1,0 +1,1 @@
+"""Figures by the conventions of publications, to reproduce them."""
