@@ -67,7 +67,7 @@ GROUPS = {
             "run:conform", "Check that engines produce exactly the ids of a reference."
         ),
         "bisect": ListedCommand(
-            "bisect:bisect", "Find the first version of a library that changes ids, size or speed."
+            "bisect:bisect", "Find the version of a library that changed ids or speed."
         ),
         "import-benchmark": ListedCommand(
             "compare:import_benchmark", "Import timings of pytest-benchmark into a run."

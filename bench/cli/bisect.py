@@ -57,7 +57,7 @@ def bisect(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Find the first version of a library that changes ids, size or speed.
+    """Find the version of a library that changed ids or speed.
 
     Installs versions between --good and --bad from the package index, each into an environment of
     its own that needs no tokbench, and compares what the library makes of CONFIG's corpora and of

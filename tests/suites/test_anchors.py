@@ -11,6 +11,7 @@ from tokbench.bench.commands import anchors
 from tokbench.bench.commands.anchors import AnchorPlugin, Check, outcome_of
 from tokbench.suites.anchors import published
 from tokbench.suites.anchors.textbook import TextbookMerges
+from tokbench.suites.anchors.toksuite import ToksuiteParity
 from tokbench.suites.multilingual import suite
 
 SMALL = ("eng_Latn", "mya_Mymr")
@@ -48,6 +49,24 @@ def test_the_merges_of_a_whole_book_are_those_that_textbooks_print(data: Path) -
     outcome = outcome_of("textbook_merges", TextbookMerges(), data)
     assert (outcome.status, len(outcome.checks)) == ("holds", 12 + 4)
     assert "tokens at 4,096 entries" in moved(TextbookMerges(ties="smallest"), data)
+
+
+def test_16_of_20_printed_parities_come_out_to_the_digit_and_four_are_one_off(data: Path) -> None:
+    outcome = outcome_of("toksuite_parity", ToksuiteParity(), data)
+    assert (outcome.status, len(outcome.checks)) == ("holds", 20)
+    off = [c.what for c in outcome.checks if round(c.measured, 3) != c.expected]
+    assert off == [f"{name}, tur_Latn" for name in ("gpt2", "gpt-4o", "llama-3.2", "qwen3")]
+
+
+@pytest.mark.parametrize(
+    ("change", "tokenizer"),
+    [({"special_tokens": "leave_out"}, "mbert"), ({"mean_of_ratios": False}, "gpt2")],
+)
+def test_another_convention_moves_the_parities(
+    change: dict[str, Any], tokenizer: str, data: Path
+) -> None:
+    found = moved(ToksuiteParity.model_validate(change), data)
+    assert f"{tokenizer}, ita_Latn" in found
 
 
 def test_all_49_languages_have_their_published_lengths(data: Path) -> None:
