@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tokbench.bench.commands.bisect.probes import Answers, Difference, Probe, probe_of
+from tokbench.bench.commands.bisect.probes import Difference, Probe, VersionAnswers, probe_of
 from tokbench.bench.commands.bisect.search import Search, VersionOutcome, search
 from tokbench.bench.commands.bisect.versions import VersionEnvironments
 from tokbench.bench.config.schema import Config
@@ -161,7 +161,7 @@ class Bisecting:
         version: str,
         by: Literal["ids", "size"],
         probes: Sequence[Probe],
-        known: Mapping[str, Answers],
+        known: Mapping[str, VersionAnswers],
     ) -> TriedVersion:
         python = self.environments.make(version)
         self.progress.step(f"{self.package} {version}: encoding")

@@ -34,7 +34,7 @@ class ProbeTexts(NamedTuple):
     documents: Sequence[str]
 
 
-class Answers(NamedTuple):
+class VersionAnswers(NamedTuple):
     """What a version said: by call, an outcome for each of the texts."""
 
     version: str
@@ -62,21 +62,25 @@ class Probe:
     file: Path
     """The texts, as a worker reads them."""
 
-    def ask(self, python: Path) -> Answers:
+    def ask(self, python: Path) -> VersionAnswers:
         """Ask the library in an environment; raise `TokbenchError` where it cannot answer."""
         worker = BareWorker(Library(python=python, spec=self.spec), self.file)
         try:
             skipped = [i for i, one in enumerate(self.texts) if one.where != SPECIAL]
             request = {"do": "outcomes", "skipped": skipped}
-            return Answers(worker.facts["version"], worker.ask(request, LOAD_SECONDS))
+            return VersionAnswers(worker.facts["version"], worker.ask(request, LOAD_SECONDS))
         finally:
             worker.stop()
 
-    def differences(self, before: Answers, after: Answers, by: Compared) -> list[Difference]:
+    def differences(
+        self, before: VersionAnswers, after: VersionAnswers, by: Compared
+    ) -> list[Difference]:
         """Return where two versions differ, over the calls that both have."""
         return list(self._differences(before, after, by))
 
-    def _differences(self, before: Answers, after: Answers, by: Compared) -> Iterator[Difference]:
+    def _differences(
+        self, before: VersionAnswers, after: VersionAnswers, by: Compared
+    ) -> Iterator[Difference]:
         for call, outcomes in before.outcomes.items():
             for place, one in enumerate(outcomes if call in after.outcomes else ()):
                 other = after.outcomes[call][place]
