@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     "name",
     default="markdown",
     show_default=True,
-    help="Kind of report: markdown, html, detail, csv, json, latex, svg, cost or sweep; "
-    "`tokbench list reports` has those of plug-ins too.",
+    help="Kind of report: markdown, html, detail, csv, json, latex, svg, cost or sweep; of several "
+    "runs markdown, html or text. `tokbench list reports` has those of plug-ins too.",
 )
 @click.option(
     "--metric", "metrics", multiple=True, help="Only these metrics, in a history of several runs."

@@ -38,9 +38,9 @@ def stored_timing(base: Results | None, candidate: Results | None) -> list[str]:
         return ["timing not compared: a baseline stores no timing"]
     if not base.throughput.num_rows:
         return [f"timing not compared: {base.name} was not timed"]
-    if differ := list(_differences(base.environment, candidate.environment)):
+    if differ := list(machine_differences(base.environment, candidate.environment)):
         return [f"timing not compared: {'; '.join(differ)}"]
-    before, after = _ratios(base), _ratios(candidate)
+    before, after = stored_ratios(base), stored_ratios(candidate)
     shared = [key for key in after if key in before]
     if not shared:
         return ["timing not compared: no ratio to a pinned tokenizer is stored on both sides"]
@@ -49,7 +49,8 @@ def stored_timing(base: Results | None, candidate: Results | None) -> list[str]:
     return [*lines, f"{told}; stored timing warns and never fails"]
 
 
-def _differences(base: Row, candidate: Row) -> Iterator[str]:
+def machine_differences(base: Row, candidate: Row) -> Iterator[str]:
+    """Yield what differs between two environments and makes their timings incomparable."""
     if not base.get("cpu") or base.get("cpu") == "unknown":
         yield "the CPU is not recorded"
     for key, name in _MACHINE.items():
@@ -63,7 +64,8 @@ def _shown(value: Any) -> str:
     return "not recorded" if value is None else str(value)
 
 
-def _ratios(results: Results) -> dict[tuple[Any, ...], Row]:
+def stored_ratios(results: Results) -> dict[tuple[Any, ...], Row]:
+    """Return the ratios to a pinned tokenizer that have an interval, by place and kind of call."""
     found: dict[tuple[Any, ...], Row] = {}
     for row in results.throughput.to_pylist():
         if row["metric"] == "relative_speed" and _has_interval(row):
@@ -87,11 +89,12 @@ def _warning(before: Row, after: Row) -> str | None:
     params = after["params"]
     place = " / ".join(filter(None, (after["tokenizer"], after["corpus"], after["language"])))
     return (
-        f"warning: {place}, {params.get('phase')}: {_figures(before)} → {_figures(after)} times as "
+        f"warning: {place}, {params.get('phase')}: {ratio_figures(before)} → {ratio_figures(after)} times as "
         "fast "
         f"as {params.get('reference')}; to confirm, time both sides with tokbench speed"
     )
 
 
-def _figures(row: Row) -> str:
+def ratio_figures(row: Row) -> str:
+    """Write a ratio with its interval."""
     return f"{row['value']:.2f} ({row['ci_low']:.2f} to {row['ci_high']:.2f})"

@@ -1,4 +1,4 @@
-"""Several runs side by side: each chosen metric across runs, with what each run was made with."""
+"""Several runs side by side: where values changed, and each chosen metric across runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,21 @@ from pathlib import Path
 from tokbench.bench.compare.snapshot import Key, Snapshot, Value, snapshot_of
 from tokbench.bench.markup import escape
 from tokbench.bench.markup import markdown_table as table
+from tokbench.bench.markup import table as text_table
 from tokbench.bench.model import Place
 from tokbench.bench.results.report import HistoryPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.comparison.change_points import (
+    HEADER,
+    LEFT,
+    SPEED_HEADER,
+    SPEED_LEFT,
+    SPEED_NOTE,
+    change_points,
+    sentences,
+    speed_points,
+    timed_runs,
+)
 from tokbench.reports.comparison.moves import figure
 
 DEFAULT_METRICS = ("bytes_per_token", "premium", "round_trip[class=exact]")
@@ -19,15 +31,50 @@ Runs = Sequence[tuple[str, Snapshot]]
 
 
 class HistoryMarkdown(HistoryPlugin):
-    """`history.md`: a table for each metric, tokenizer and corpus; a column for each run."""
+    """`history.md`: where values changed, then each metric with a column for each run."""
 
     def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
         """Return `history.md`."""
         found = list(zip(names_of(runs), map(snapshot_of, runs), strict=True))
-        blocks = ["# History", *_made_with(found, runs)]
+        blocks = ["# History", *_changes(found, runs, metrics), *_made_with(found, runs)]
         for metric in metrics or metrics_of(found):
             blocks += _metric(found, metric)
         return {"history.md": "\n\n".join(blocks) + "\n"}
+
+
+class HistoryText(HistoryPlugin):
+    """`history.txt`: where values changed, for a terminal."""
+
+    def render(self, runs: Sequence[Results], metrics: Sequence[str]) -> Mapping[str, str]:
+        """Return `history.txt`."""
+        found = list(zip(names_of(runs), map(snapshot_of, runs), strict=True))
+        points = change_points(found, metrics)
+        blocks = ["\n".join(sentences(found, points, metrics))]
+        if points:
+            rows = [point.cells() for point in points]
+            blocks.append(text_table(HEADER, rows, right=range(LEFT, len(HEADER))))
+        if timed := timed_runs([name for name, _ in found], runs):
+            speed = [point.cells() for point in speed_points(timed)]
+            right = range(SPEED_LEFT, len(SPEED_HEADER))
+            blocks.append(text_table(SPEED_HEADER, speed, right=right) if speed else _STEADY)
+        return {"history.txt": "\n\n".join(blocks) + "\n"}
+
+
+_STEADY = "No stored ratio of speeds left its noise band."
+
+
+def _changes(runs: Runs, results: Sequence[Results], metrics: Sequence[str]) -> Iterator[str]:
+    """Yield where exact values and stored speeds changed."""
+    points = change_points(runs, metrics)
+    yield "\n".join(f"- {escape(one)}" for one in sentences(runs, points, metrics))
+    if points:
+        yield table(HEADER, [list(map(escape, point.cells())) for point in points], left=LEFT)
+    timed = timed_runs([name for name, _ in runs], results)
+    if timed:
+        yield "## Speed"
+        found = [list(map(escape, point.cells())) for point in speed_points(timed)]
+        yield table(SPEED_HEADER, found, left=SPEED_LEFT) if found else _STEADY
+        yield escape(SPEED_NOTE)
 
 
 def names_of(runs: Sequence[Results]) -> list[str]:

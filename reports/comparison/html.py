@@ -12,6 +12,17 @@ from tokbench.bench.compare.snapshot import Key, snapshot_of
 from tokbench.bench.markup import count, number
 from tokbench.bench.results.report import HistoryPlugin
 from tokbench.bench.results.run_folder import Results
+from tokbench.reports.comparison.change_points import (
+    HEADER,
+    LEFT,
+    SPEED_HEADER,
+    SPEED_LEFT,
+    SPEED_NOTE,
+    change_points,
+    sentences,
+    speed_points,
+    timed_runs,
+)
 from tokbench.reports.comparison.facts import SizeFact, size_facts
 from tokbench.reports.comparison.history import Runs, cells, metrics_of, names_of
 from tokbench.reports.comparison.markdown import METHOD
@@ -163,8 +174,26 @@ class HistoryHtml(HistoryPlugin):
         """Return `history.html`."""
         found = list(zip(names_of(runs), map(snapshot_of, runs), strict=True))
         sections = [_across(found, metric) for metric in metrics or metrics_of(found)]
-        answer = [f"{len(runs)} runs, the oldest first: {', '.join(name for name, _ in found)}."]
-        return {"history.html": document("History", answer, [*sections, _made_with(found)])}
+        points = change_points(found, metrics)
+        answer = [
+            *sentences(found, points, metrics),
+            f"{len(runs)} runs, the oldest first: {', '.join(name for name, _ in found)}.",
+        ]
+        changes = [Table(header=HEADER, rows=[point.cells() for point in points], left=LEFT)]
+        first = [Section(title="Changes", tables=changes)] if points else []
+        sections = [*first, *_speed(found, runs), *sections, _made_with(found)]
+        return {"history.html": document("History", answer, sections)}
+
+
+def _speed(runs: Runs, results: Sequence[Results]) -> Iterator[Section]:
+    timed = timed_runs([name for name, _ in runs], results)
+    found = speed_points(timed)
+    if found:
+        rows = [point.cells() for point in found]
+        table = Table(header=SPEED_HEADER, rows=rows, left=SPEED_LEFT, note=SPEED_NOTE)
+        yield Section(title="Speed", tables=[table])
+    elif timed:
+        yield Section(title="Speed", sentences=["No stored ratio of speeds left its noise band."])
 
 
 def _across(runs: Runs, metric: str) -> Section:
