@@ -19,8 +19,29 @@ REAL = frozenset({"data_folder", "cases_folder", "data", "cases"})
 """Fixtures that give folders of real tokenizers, corpora and cases."""
 
 
-LONG = ("tests/hub", "tests/page", "tests/bench/test_asking.py")
-"""A Hub that answers slowly, a browser, and crash after crash: they take minutes."""
+LONG = (
+    # A Hub that answers slowly, a browser.
+    "tests/hub",
+    "tests/page",
+    # Crash after crash, each in a process of its own.
+    "tests/bench/gate/test_ab.py",
+    "tests/bench/gate/test_pytest_plugin.py",
+    "tests/bench/test_asking.py",
+    "tests/bench/test_cases_of_failure.py",
+    "tests/bench/test_isolated_workers.py",
+    "tests/bench/test_isolation.py",
+    "tests/bench/test_odd_paths.py",
+    "tests/bench/test_plugin_faults.py",
+    "tests/bench/test_privacy.py::test_a_run_folder_and_all_output_of_failing_commands",
+    "tests/suites/test_complexity.py",
+    # A tokenizer is examined, or a run estimated, in many processes.
+    "tests/bench/first_hour/test_check.py",
+    "tests/bench/first_hour/test_estimate.py",
+    "tests/bench/test_conform_command.py",
+    # Files of a hundred million lines.
+    "tests/bench/test_odd_files.py::test_a_file_that_unpacks_without_end",
+)
+"""What takes minutes: beginnings of test names. The fast tests stay under five minutes."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if REAL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)
-        if item.path.is_relative_to(ROOT) and str(item.path.relative_to(ROOT)).startswith(LONG):
+        if item.nodeid.startswith(LONG):
             item.add_marker(pytest.mark.long)
 
 
