@@ -83,6 +83,8 @@ def _tokenizers(spec: Facts) -> LibraryCalls:
     library = tokenizers.Tokenizer.from_file(spec["file"])
     library.no_truncation()
     library.no_padding()
+    if getattr(library.model, "dropout", None):
+        library.model.dropout = None
     encoders: dict[str, Encode] = {}
     if hasattr(library, "encode_special_tokens"):
         library.encode_special_tokens = spec["special_tokens"] == "text"

@@ -18,7 +18,7 @@ from tokbench.bench.config.gate import Gate
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import CellKey
 from tokbench.bench.model import Finding, Measurement
-from tokbench.bench.plugins import LoadContext
+from tokbench.bench.plugins import LoadContext, TokenizerPlugin, find
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.suites.conventions.suite import Conventions
 from tokbench.tokenizers_impl.adapters.huggingface import HuggingFace
@@ -117,6 +117,14 @@ def test_no_gate_looks_at_them(runs: list[RunOutcome]) -> None:
     compared = compare(base, candidate, Gate())
     assert {v.outcome for v in compared.verdicts} == {"same"}
     assert CellKey("bytes", "c", "de") in {CellKey(*v.key[:3]) for v in compared.verdicts}
+
+
+@pytest.mark.parametrize("kind", ["huggingface", "transformers"])
+def test_counting_special_tokens_is_no_option_of_a_tokenizer(kind: str) -> None:
+    plugin = find(TokenizerPlugin, kind)
+    place = {"huggingface": {"file": "tokenizer.json"}, "transformers": {"path": "x"}}[kind]
+    with pytest.raises(ValidationError, match=r"suites: {conventions: {special_tokens: count}}"):
+        plugin.model_validate({**place, "special_tokens": "count"})
 
 
 def test_a_template_says_how_many_special_tokens_it_adds(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a tokenizer's file is, as far as its first bytes tell."""
+"""What a tokenizer's file is, as far as its first bytes tell, and an option that types share."""
 
 from __future__ import annotations
 
@@ -32,3 +32,13 @@ def unlike(head: bytes, wanted: str) -> str | None:
         return None
     hint = f"is {kind}; use `type: {_READ_BY[kind]}`" if kind else f"does not begin like {wanted}"
     return hint if kind else f"{hint}; is it another file?"
+
+
+def not_count(value: object) -> object:
+    """Return an option `special_tokens` as it is; `ValueError` where it belongs to a suite."""
+    if value == "count":
+        raise ValueError(
+            "special tokens are counted by a suite, for published figures only: "
+            "`suites: {conventions: {special_tokens: count}}`"
+        )
+    return value

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tokbench.bench.errors import TokenizerError, is_library_failure
 from tokbench.bench.markup import plural
 from tokbench.bench.model import Fingerprint, Ids, Merging, Span, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl.adapters import loaded, samples, tokenizer_json
-from tokbench.tokenizers_impl.adapters.heads import unlike
+from tokbench.tokenizers_impl.adapters.heads import not_count, unlike
 from tokbench.tokenizers_impl.convert import as_list
 from tokbench.tokenizers_impl.files import json_of, read_file, text_of, well_formed
 from tokbench.tokenizers_impl.wordpiece.files import read_vocab_txt
@@ -65,6 +65,11 @@ class HuggingFace(TokenizerPlugin):
         None, description="For `vocab.txt`: remove control characters; by default true."
     )
 
+    @field_validator("special_tokens", mode="before")
+    @classmethod
+    def _counting_is_a_suite(cls, value: object) -> object:
+        return not_count(value)
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         sources = [self.file, self.hub, self.sample]
@@ -88,10 +93,18 @@ class HuggingFace(TokenizerPlugin):
         return self.hub
 
     def bare(self, context: LoadContext, folder: Path) -> Mapping[str, Any]:
-        """Name the library and write the tokenizer.json, with all that `load` switches off off."""
-        tokenizer = self.load(context)
+        """Name the library and write the tokenizer.json; the worker switches off what `load` does.
+
+        It is the file as it is, since what this version of the library would write may be beyond
+        an older one. Where the model has special tokens as pieces, it is what `load` made of it.
+        """
+        content, source = self._whole_content(context)
+        with well_formed(source, "a tokenizer.json"):
+            is_changed = loaded.with_ordinary_specials(_parse(content, source)) is not None
+        if is_changed:
+            content = self.load(context).library.to_str()
         file = folder / "tokenizer.json"
-        file.write_text(tokenizer.library.to_str(), encoding="utf-8")
+        file.write_text(content, encoding="utf-8")
         return {"library": "tokenizers", "file": str(file), "special_tokens": self.special_tokens}
 
     def misfit(self, option: str, head: bytes) -> str | None:
@@ -100,17 +113,23 @@ class HuggingFace(TokenizerPlugin):
 
     def load(self, context: LoadContext) -> HuggingFaceTokenizer:
         """Find and build the tokenizer, with all that adds, cuts or draws lots switched off."""
+        content, source = self._whole_content(context)
+        built = build(content, source, self.special_tokens)
         if self._is_vocab:
-            assert self.file is not None
-            text = _text(read_file(context.resolve(self.file), self.file), self.file)
-            content = json.dumps(_bert_spec(text, self), ensure_ascii=False)
-            built = build(content, self.file, self.special_tokens)
+            text = self._content(context)[0]
             notes = (*built.notes, *_doubled_lines(text))
             return replace(built, notes=notes, added_special_tokens=_of_bert(built))
-        return build(*self._content(context), special_tokens=self.special_tokens)
+        return built
+
+    def _whole_content(self, context: LoadContext) -> tuple[str, str]:
+        """The text of the tokenizer.json, also of the one that a vocab.txt stands for."""
+        content, source = self._content(context)
+        if self._is_vocab:
+            content = json.dumps(_bert_spec(content, self), ensure_ascii=False)
+        return content, source
 
     def _content(self, context: LoadContext) -> tuple[str, str]:
-        """The text of the tokenizer.json, and how to name it."""
+        """The text of the file, and how to name it."""
         if self.sample is not None:
             sample = samples.SAMPLES[self.sample]
             return _text(samples.read(sample), sample.path), f"sample {self.sample}"

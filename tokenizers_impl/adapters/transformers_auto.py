@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Tokenizer, Vocabulary
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.bench.workers.hub_access import lock_threads_only
+from tokbench.tokenizers_impl.adapters.heads import not_count
 from tokbench.tokenizers_impl.convert import as_list
 
 
@@ -41,6 +42,11 @@ class Transformers(TokenizerPlugin):
         description="`text`: special tokens spelled in a text are ordinary text. `match`: they "
         "match.",
     )
+
+    @field_validator("special_tokens", mode="before")
+    @classmethod
+    def _counting_is_a_suite(cls, value: object) -> object:
+        return not_count(value)
 
     def repository(self, context: LoadContext) -> str | None:
         """Return the repository of the Hub, where it is no folder."""
@@ -117,6 +123,7 @@ class SlowTokenizer:
     fingerprint: Fingerprint
     split_special: bool
     special_tokens: Mapping[str, int] = field(default_factory=dict)
+    added_special_tokens: int = 0
     notes: tuple[str, ...] = ()
     encode_call: str = ""
     byte_exact: bool = False
@@ -163,6 +170,7 @@ def _slow(library: Any, *, match_special: bool) -> SlowTokenizer:
         split_special=not match_special,
         encode_call=f"transformers.{kind}.tokenize and convert_tokens_to_ids",
         special_tokens=special,
+        added_special_tokens=int(library.num_special_tokens_to_add()),
         notes=(
             f"{kind} of transformers, in Python: the content of its tokens is read from their "
             "spelling",

@@ -17,6 +17,7 @@ from tokbench.bench.progress import Progress
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.speed.comparison import Pythons, compare_pythons
 from tokbench.bench.workers.executors import Executor
+from tokbench.bench.workers.sources import library_failures
 
 By = Literal["ids", "size", "speed"]
 EXAMPLES = 3
@@ -96,10 +97,13 @@ class Bisecting:
         """Try versions, the first of which is the good one, until the first changed one is known.
 
         Raises `UsageError` where no tokenizer of the config uses the package, and `InputError`
-        where the good version cannot be tried.
+        where no corpus can be read or the good version cannot be tried.
         """
         context = RunContext(config=self.config, progress=self.progress, executor=self.executor)
-        probes = self._probes(prepare(context), texts=by != "speed")
+        prepared = prepare(context)
+        if not prepared.slices:
+            raise InputError(f"no corpus could be read: {'; '.join(prepared.failures.values())}")
+        probes = self._probes(prepared, texts=by != "speed")
         good = versions[0]
         try:
             python = self.environments.make(good)
@@ -128,7 +132,13 @@ class Bisecting:
         for key, source in prepared.sources.items():
             folder = self.folder / key
             folder.mkdir()
-            spec = source.plugin.bare(LoadContext(folder=source.folder), folder)
+            try:
+                with library_failures(key):
+                    spec = source.plugin.bare(LoadContext(folder=source.folder), folder)
+            except InputError as exc:
+                others[key] = str(exc)
+                self.progress.warning(f"left out: {exc}")
+                continue
             if spec is None:
                 others[key] = "its type requires tokbench"
             elif _library(spec) != _import_name(self.package):
@@ -148,7 +158,6 @@ class Bisecting:
             names = {probe.key for probe in probes}
             timed = replace(
                 self.config,
-                run=self.config.run,
                 tokenizers={k: v for k, v in self.config.tokenizers.items() if k in names},
             )
             return lambda version: self._by_speed(version, timed, python)
