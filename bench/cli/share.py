@@ -68,9 +68,9 @@ def hub(run: Path, output: Path, license_id: str, citation: Path | None, texts: 
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @OUTPUT
 def site(runs: tuple[Path, ...], output: Path) -> None:
-    """Write the run folders RUNS as a static site: index, a page for each run, leaderboard.
+    """Write run folders as a static site.
 
-    The pages work from the folder and from any static host, and load nothing from elsewhere. The
+    It has an index, the page of each run and a leaderboard with filters. The pages work from the folder and from any static host, and load nothing from elsewhere. The
     page of a run shows the texts that the run has stored.
     """
     from tokbench.bench import plugins

@@ -191,11 +191,8 @@ class Bisecting:
         moved, open_ = [], []
         for one in compared.verdicts:
             ratio = one.again or one.ratio
-            faster = (
-                ratio is not None
-                and ratio.high < 1 / limits.bound
-                and ratio.estimate < 1 / limits.estimate
-            )
+            # the whole interval: what got slower is confirmed in fresh processes, this is not
+            faster = ratio is not None and ratio.high < 1 / limits.estimate
             if one.outcome == "slower" or (one.outcome == "faster" and faster):
                 moved.append(
                     Difference(one.cell, "encode or decode", "time ÷ good", "1", one.in_words())

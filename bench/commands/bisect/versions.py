@@ -122,6 +122,9 @@ class VersionEnvironments:
 
 
 def _venv(place: Path, *options: str) -> None:
+    """Make an environment, also over one that was left half-made, but over nothing else."""
+    if place.exists() and any(place.iterdir()) and not (place / "pyvenv.cfg").exists():
+        raise UsageError(f"{place}: is not an environment; choose another folder: --environments")
     done = _run([sys.executable, "-m", "venv", "--clear", *options, str(place)], INDEX_SECONDS)
     if done.returncode:
         raise InputError(

@@ -21,15 +21,20 @@ ENCODERS = {
     "1.3rc1": "[0]",
     "1.3": "[b + 1 for b in text.encode()]",
     "1.4": "[b + 1 for b in text.encode()] + [9] * text.count('t')",
+    "1.5": "[0]",
+    "1.6": "[0]",
 }
 """How each version encodes a text."""
+
+WORK = {"1.6": 60_000}
+"""Steps of a loop for each text, 10,000 in the others: five times or more the work."""
 
 LIBRARY = """
 class Library:
     def encode_batch(self, texts):
-        return [{encoder} for text in texts]
+        return [{encoder} for text in texts if all(True for _ in range({work}))]
     def decode_batch(self, ids):
-        return ["" for one in ids]
+        return ["" for one in ids if all(True for _ in range(10_000))]
 """
 
 
@@ -52,7 +57,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of wheels that pip takes for the only index."""
     folder = tmp_path_factory.mktemp("index")
     for version, encoder in ENCODERS.items():
-        source = LIBRARY.format(encoder=encoder) if encoder else "import nothing_of_that_name"
+        source = "import nothing_of_that_name"
+        if encoder:
+            source = LIBRARY.format(encoder=encoder, work=WORK.get(version, 10_000))
         wheel(folder, version, source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -115,6 +122,24 @@ def test_the_first_version_that_changes_something_is_found_with_its_evidence(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("index", "toys_known")
+def test_the_version_that_became_slower_is_found(config: Path) -> None:
+    kept = config.parent / "environments"
+    settings = [
+        "gate.speed={max_processes: 5, process_pairs: 5, rounds: 10, milliseconds: 2}",
+        "gate.rules=[{metric: decode_throughput, gated: false}]",
+    ]
+    chosen = [part for setting in settings for part in ("--set", setting)]
+    by = ["--by", "speed", "--json", "--environments", str(kept)]
+    done = bisect(config, "1.5", "1.6", *by, *chosen)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["first"] == "1.6"
+    [slower] = [d for d in found["tried"][-1]["differences"] if "encode" in d["tokenizer"]]
+    assert "slower" in slower["after"]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("index", "toys_known")
 @pytest.mark.parametrize(
     ("good", "bad", "code", "said"),
     [
@@ -133,6 +158,18 @@ def test_what_cannot_be_bisected_is_said(
     done = bisect(config, good, bad, "--environments", str(kept))
     assert done.exit_code == code, done.output
     assert said in done.output
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("index", "toys_known")
+def test_a_folder_that_is_no_environment_is_left_as_it_is(config: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "toyids-1.0" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
+    done = bisect(config, "1.0", "1.4", "--environments", str(tmp_path))
+    assert done.exit_code == 2
+    assert "toyids-1.0: is not an environment" in done.output
+    assert mine.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.long
