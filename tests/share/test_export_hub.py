@@ -37,6 +37,7 @@ def run(measure: Callable[..., RunOutcome]) -> Results:
         "tokenizers": {
             "toy": {"type": "toy_pieces", "pieces": ["the", "cat"], "lowercase": True},
             "bytes": {"type": "utf8_bytes"},
+            "quotes": {"type": "toy_faulty", "word": SECRET, "how": "quote"},
         },
         "suites": {"efficiency": {}, "fidelity": {}},
         "keep_ids": True,
@@ -63,7 +64,10 @@ def test_no_text_leaves_unless_it_is_wanted(run: Results, tmp_path: Path) -> Non
         for cell in column.to_pylist()
     ]
     assert not [cell for cell in cells if SECRET in cell or "Ende" in cell]
-    assert SECRET not in (folder / "run.json").read_text() + (folder / "README.md").read_text()
+    assert SECRET in (run.folder / "run.json").read_text()  # the library that failed quoted it
+    config = json.dumps(run.run["config"]["tokenizers"]["quotes"]["word"])
+    text = (folder / "provenance.json").read_text() + (folder / "README.md").read_text()
+    assert SECRET not in text.replace(f'"word": {config}', "")
     assert not (folder / "data" / "segments").exists()
     whole = export(run, tmp_path / "texts", "--texts")
     assert SECRET in str(pq.read_table(whole / "data" / "segments" / "c.parquet").to_pylist())

@@ -190,7 +190,9 @@ class Slowed(TokenizerPlugin):
         return SlowedTokenizer(inner=inner, factor=self.factor)
 
 
-How = Literal["raise", "panic", "interrupt", "die", "crash", "hang", "hoard", "too_few", "beyond"]
+How = Literal[
+    "raise", "panic", "interrupt", "die", "crash", "hang", "hoard", "too_few", "beyond", "quote"
+]
 Where = Literal["load", "vocabulary", "encode", "decode", "pre_tokens"]
 
 
@@ -208,6 +210,8 @@ class Failing(Greedy):
                 return []
             if self.how == "beyond":
                 return [[999] for _ in texts]
+            if self.how == "quote":
+                raise ValueError(f"cannot encode {texts}")
             fail(self.how)
         return Greedy.encode_batch(self, texts)
 

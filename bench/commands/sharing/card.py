@@ -107,11 +107,11 @@ def _body(
     yield (
         f"Results of tokbench: {plural(len(run['tokenizers']), 'tokenizer')} on "
         f"{plural(len(run['corpora']), 'corpus', 'corpora')}. What the columns and metrics mean is "
-        "in its documentation; definitions are in `run.json` too."
+        "in its documentation; definitions are in `provenance.json` too."
     )
     yield '```python\nfrom datasets import load_dataset\n\nload_dataset(".", "measurements")\n```'
-    rows = [[f"`{name}`", count(part.rows), ABOUT[name]] for name, part in parts.items()]
-    yield markdown_table(["config", "rows", "what"], rows)
+    rows = [[f"`{name}`", ABOUT[name], count(part.rows)] for name, part in parts.items()]
+    yield markdown_table(["config", "what", "rows"], rows, left=2)
     yield "## Tokenizers"
     yield markdown_table(
         ["tokenizer", "fingerprint", "entries"],
@@ -125,10 +125,12 @@ def _body(
     yield _corpora(results)
     versions = ", ".join(f"{escape(k)} {escape(v)}" for k, v in run["versions"].items())
     yield f"Made with {versions}. Digest of all exact values: `{run['digest']}`."
-    yield (
-        "`run.json` is that of the run, with its config. The files here are written anew, so its "
-        "seal and its list of files are those of the run folder."
-    )
+    yield "`provenance.json` has the config, versions, tokenizers, corpora and cells of the run."
+    if "segments" not in parts:
+        yield (
+            "Sentences that may quote a text are left out: `message` and `data` of findings, and "
+            "details of failures."
+        )
     yield "## Licence"
     yield (
         f"These results: `{escape(license_id)}`. The corpora and tokenizers have licences of their "
@@ -154,7 +156,9 @@ def _corpora(results: Results) -> str:
     rows = []
     for corpus, metas in results.run["corpora"].items():
         entry = config[corpus]
-        source = [str(entry[key]) for key in ("source", "path", "revision") if entry.get(key)]
+        source = [
+            str(entry[key]) for key in ("source", "dataset", "path", "revision") if entry.get(key)
+        ]
         documents = sum(meta["documents"] for meta in metas.values())
         rows.append([escape(corpus), escape(" ".join(source)), count(len(metas)), count(documents)])
     return markdown_table(["corpus", "source", "languages", "documents"], rows, left=2)

@@ -1,28 +1,44 @@
 """`tokbench export hub`: a run as a data set repository.
 
-Parquet files below `data/`, a card that names each table as a config, and the run's `run.json`.
-No text of a corpus leaves: stored documents, and what findings quote, are left out unless they are
-wanted.
+Parquet files below `data/`, a card that names each table as a config, and `provenance.json`, the
+run's `run.json` without what is about its files. No text of a corpus leaves: stored documents, and
+sentences that may quote one, are left out unless they are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from tokbench.bench.commands.sharing.card import MADE_BY, CardPart, card, check_license
 from tokbench.bench.errors import UsageError
-from tokbench.bench.files import read_bounded, write_whole
-from tokbench.bench.results.run_file import LARGEST
+from tokbench.bench.files import write_json, write_whole
 from tokbench.bench.results.run_folder import Results
 from tokbench.bench.results.schemas import write_parquet
 
-QUOTING = ("refusal", "warning")
+NOT_QUOTING = ("refusal", "warning")
 """Kinds of findings whose message quotes no text."""
+
+QUOTING = frozenset(
+    {
+        "corpus_failed",
+        "tokenizer_failed",
+        "training_failed",
+        "documents_failed",
+        "documents_lost",
+        "worker_lost",
+        "suite_failed",
+        "timing_failed",
+        "length_limit",
+    }
+)
+"""Reasons whose detail is what a library said of a text."""
+
+NOT_PROVENANCE = ("files", "seal")
 
 
 class HubTable(NamedTuple):
@@ -58,9 +74,9 @@ class HubExport:
             parts[config] = CardPart((*before.paths, path), before.rows + table.num_rows)
             written.append(folder / path)
         text = card(results, parts, self.license_id, self.citation)
-        write_whole(folder / "run.json", read_bounded(results.folder / "run.json", LARGEST))
+        write_json(folder / "provenance.json", provenance(results, texts=self.texts))
         write_whole(folder / "README.md", text)
-        return [*written, folder / "run.json", folder / "README.md"]
+        return [*written, folder / "provenance.json", folder / "README.md"]
 
     def _check(self, folder: Path) -> None:
         readme = folder / "README.md"
@@ -85,10 +101,14 @@ def tables(results: Results, *, texts: bool) -> Iterator[HubTable]:
 
 def _tables(results: Results, *, texts: bool) -> Iterator[HubTable]:
     run = results.run
-    yield HubTable("measurements", "data/measurements.parquet", results.measurements)
-    findings = results.findings if texts else without_quotes(results.findings)
+    measurements, throughput = results.measurements, results.throughput
+    findings = results.findings
+    if not texts:
+        measurements, throughput = map(without_details, (measurements, throughput))
+        findings = without_quotes(findings)
+    yield HubTable("measurements", "data/measurements.parquet", measurements)
     yield HubTable("findings", "data/findings.parquet", findings)
-    yield HubTable("throughput", "data/throughput.parquet", results.throughput)
+    yield HubTable("throughput", "data/throughput.parquet", throughput)
     yield HubTable("timings", "data/timings.parquet", results.timings)
     pairs = sorted({(cell["tokenizer"], cell["corpus"]) for cell in run["cells"] if cell["n"]})
     for tokenizer, corpus in pairs:
@@ -105,7 +125,7 @@ def _tables(results: Results, *, texts: bool) -> Iterator[HubTable]:
 
 
 def _segments(results: Results) -> Iterator[HubTable]:
-    for corpus in run_corpora(results):
+    for corpus in results.run["corpora"]:
         if results.has_segments(corpus):
             table = _named(results.segments(corpus), corpus=corpus)
             yield HubTable("segments", f"data/segments/{corpus}.parquet", table)
@@ -113,11 +133,6 @@ def _segments(results: Results) -> Iterator[HubTable]:
         if (results.folder / f"segments/tokens/{name}.parquet").exists():
             table = _named(results.segment_tokens(name), tokenizer=name)
             yield HubTable("segment_tokens", f"data/segments/tokens/{name}.parquet", table)
-
-
-def run_corpora(results: Results) -> list[str]:
-    """Return the corpora of a run that were read."""
-    return list(results.run["corpora"])
 
 
 def _named(table: pa.Table, **names: str) -> pa.Table:
@@ -132,11 +147,28 @@ def without_quotes(findings: pa.Table) -> pa.Table:
     """Return findings without what may quote a text: `data`, and messages of most kinds."""
     kinds = findings["kind"].to_pylist()
     messages = [
-        message if kind in QUOTING else ""
+        message if kind in NOT_QUOTING else ""
         for kind, message in zip(kinds, findings["message"].to_pylist(), strict=True)
     ]
-    for name, values in (("message", messages), ("data", ["{}"] * len(kinds))):
-        place = findings.schema.get_field_index(name)
-        field = findings.schema.field(place)
-        findings = findings.set_column(place, field, pa.array(values, pa.string()))
-    return findings
+    findings = _with_column(findings, "data", ["{}"] * len(kinds))
+    return _with_column(findings, "message", messages)
+
+
+def without_details(measurements: pa.Table) -> pa.Table:
+    """Return measurements without the details that are what a library said of a text."""
+    columns = (measurements[name].to_pylist() for name in ("detail", "reason"))
+    details = [None if why in QUOTING else said for said, why in zip(*columns, strict=True)]
+    return _with_column(measurements, "detail", details)
+
+
+def _with_column(table: pa.Table, name: str, values: Sequence[str | None]) -> pa.Table:
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, table.schema.field(place), pa.array(values, pa.string()))
+
+
+def provenance(results: Results, *, texts: bool) -> dict[str, Any]:
+    """Return what `run.json` says of the run; of cells without texts, no details."""
+    run = {key: value for key, value in results.run.items() if key not in NOT_PROVENANCE}
+    if not texts:
+        run["cells"] = [{**cell, "detail": None} for cell in run["cells"]]
+    return run
