@@ -101,25 +101,24 @@ def _tokenizers(spec: Facts) -> LibraryCalls:
 
 
 def _every_of_tokenizers(library: Any) -> Iterator[tuple[str, Encode]]:
-    modes = (True, False) if hasattr(library, "encode_special_tokens") else (None,)
-    for mode in modes:
-        suffix = "" if mode is None else f", encode_special_tokens={mode}"
+    offered = hasattr(library, "encode_special_tokens")  # older versions always match them
+    for mode in (True, False) if offered else (False,):
+        suffix = f", encode_special_tokens={mode}"
         for name in ("encode", "encode_batch", "encode_batch_fast"):
             call = getattr(library, name, None)
             if call is not None:
                 batched = _each(call) if name == "encode" else call
-                every = _ids_of(_in_mode(library, mode, batched))
-                yield f"{name}(add_special_tokens=False){suffix}", every
+                batched = _in_mode(library, mode, batched) if offered else batched
+                yield f"{name}(add_special_tokens=False){suffix}", _ids_of(batched)
+                yield f"{name}(add_special_tokens=True){suffix}", _ids_of(batched, added=True)
 
 
 def _each(call: Callable[..., Any]) -> Callable[..., Any]:
     return lambda texts, **options: [call(text, **options) for text in texts]
 
 
-def _in_mode(library: Any, mode: bool | None, call: Callable[..., Any]) -> Callable[..., Any]:
+def _in_mode(library: Any, mode: bool, call: Callable[..., Any]) -> Callable[..., Any]:
     def encode(texts: Sequence[str], **options: Any) -> Any:
-        if mode is None:
-            return call(texts, **options)
         before = library.encode_special_tokens
         library.encode_special_tokens = mode
         try:
@@ -130,8 +129,8 @@ def _in_mode(library: Any, mode: bool | None, call: Callable[..., Any]) -> Calla
     return encode
 
 
-def _ids_of(call: Callable[..., Any]) -> Encode:
-    return lambda texts: [one.ids for one in call(texts, add_special_tokens=False)]
+def _ids_of(call: Callable[..., Any], *, added: bool = False) -> Encode:
+    return lambda texts: [one.ids for one in call(texts, add_special_tokens=added)]
 
 
 def _tiktoken(spec: Facts) -> LibraryCalls:

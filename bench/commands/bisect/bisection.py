@@ -12,6 +12,7 @@ from tokbench.bench.commands.bisect.search import Search, VersionOutcome, search
 from tokbench.bench.commands.bisect.versions import VersionEnvironments
 from tokbench.bench.config.schema import Config
 from tokbench.bench.errors import InputError, TokbenchError, UsageError
+from tokbench.bench.markup import plural
 from tokbench.bench.plugins import LoadContext
 from tokbench.bench.progress import Progress
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
@@ -175,11 +176,16 @@ class Bisecting:
         python = self.environments.make(version)
         self.progress.step(f"{self.package} {version}: encoding")
         found: list[Difference] = []
+        calls: set[str] = set()
         for probe in probes:
-            found += probe.differences(known[probe.key], probe.ask(python), by)
-        return TriedVersion(
-            version=version, outcome="changed" if found else "same", differences=found
-        )
+            before, after = known[probe.key], probe.ask(python)
+            found += probe.differences(before, after, by)
+            calls |= before.outcomes.keys() & after.outcomes.keys()
+        if found:
+            return TriedVersion(version=version, outcome="changed", differences=found)
+        texts = sum(len(one.documents) for probe in probes for one in probe.texts)
+        agreed = f"{plural(len(calls), 'call')} on {plural(texts, 'text')}"
+        return TriedVersion(version=version, outcome="same", reason=agreed)
 
     def _by_speed(self, version: str, config: Config, good: Path) -> TriedVersion:
         sides = Pythons(base=good, candidate=self.environments.make(version))

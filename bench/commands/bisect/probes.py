@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tokbench.bench.corpus.slices import Slice
+from tokbench.bench.errors import TokbenchError
 from tokbench.bench.model import HasSpecialTokens, Place
 from tokbench.bench.plugins import LoadContext
 from tokbench.bench.speed.interpreters import LOAD_SECONDS, BareWorker, Library
@@ -75,7 +76,12 @@ class Probe:
     def differences(
         self, before: VersionAnswers, after: VersionAnswers, by: Compared
     ) -> list[Difference]:
-        """Return where two versions differ, over the calls that both have."""
+        """Return where two versions differ, over the calls that both have.
+
+        Raises `TokbenchError` where they have none in common.
+        """
+        if not before.outcomes.keys() & after.outcomes.keys():
+            raise TokbenchError(f"{self.key}: the two versions have no call in common")
         return list(self._differences(before, after, by))
 
     def _differences(
