@@ -29,7 +29,7 @@ from tokbench.bench.paths import looking_at, user_path
 class Plugin(BaseModel):
     """Base of all plug-ins: options are fields, unknown ones are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     group: ClassVar[str]
     """Entry point group of the plug-ins."""

@@ -29,7 +29,7 @@ Text = Annotated[str, BeforeValidator(as_text, json_schema_input_type=str)]
 class Entry(BaseModel):
     """Base of the models below `corpora`: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class LanguageOptions(Entry):

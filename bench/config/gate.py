@@ -27,7 +27,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 class SpeedLimits(BaseModel):
     """When a candidate counts as slower, and how much is measured to decide it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     former: ClassVar[Mapping[str, str]] = {
         "most": "is now called `max_processes`",
@@ -75,7 +75,7 @@ class SpeedLimits(BaseModel):
 class Rule(BaseModel):
     """A rule: selectors (by default all values), then settings (by default unchanged)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     metric: Names | None = Field(None, description="Selector: names of metrics.")
     tokenizer: Names | None = Field(None, description="Selector: keys of tokenizers.")
@@ -122,7 +122,7 @@ class Rule(BaseModel):
 class Gate(BaseModel):
     """The baseline and the rules."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     baseline: str | None = Field(
         None,

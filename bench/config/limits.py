@@ -11,7 +11,7 @@ from pydantic import BaseModel, ByteSize, ConfigDict, Field
 class Limits(BaseModel):
     """Limits of one worker process; a process that exceeds one is killed and the run continues."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     seconds: float = Field(
         120,

@@ -18,11 +18,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from tokbench.bench.corpus.budget import Budget
-from tokbench.bench.corpus.find_files import SourceFile
 from tokbench.bench.errors import CorpusError
+
+if TYPE_CHECKING:  # tokenizers read files as well, in workers that need no models of corpora
+    from tokbench.bench.corpus.budget import Budget
+    from tokbench.bench.corpus.find_files import SourceFile
 
 MARK = "\ufeff"
 """The byte order mark. It is dropped at the start of a file and content everywhere else."""

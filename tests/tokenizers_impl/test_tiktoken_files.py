@@ -204,3 +204,13 @@ def test_the_special_tokens_of_samples_are_complete() -> None:
     assert qwen["<|extra_204|>"] == 151_850
     assert len(qwen3_6) == 33
     assert qwen3_6["<|audio_pad|>"] == 248_076
+
+
+@pytest.mark.real
+def test_gpt2_is_what_tiktoken_builds(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiktoken
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(data_folder / "tiktoken_cache"))
+    ours, theirs = tiktoken_files.load_encoding("gpt2"), tiktoken.get_encoding("gpt2")
+    for part in ("_pat_str", "_mergeable_ranks", "_special_tokens", "max_token_value"):
+        assert getattr(ours, part) == getattr(theirs, part)
