@@ -48,7 +48,7 @@ Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$"
 """A name in a config: it becomes a file name and a table heading."""
 
 
-BUNDLED_TEXTS = 50
+BUNDLED_TEXTS = 4
 """Documents of each language of bundled text that a run stores by default."""
 
 
@@ -118,7 +118,7 @@ class RunConfig(_Strict):
         None,
         description="Documents of each language whose text and tokens are stored in `segments/`, "
         "for "
-        "the page to show: a number, or one for each corpus by name. By default 50 of bundled text "
+        "the page to show: a number, or one for each corpus by name. By default 4 of bundled text "
         "and none of other text, because corpora have licences.",
     )
     focus: Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(

@@ -145,7 +145,7 @@ def write_parquet(path: Path, tables: pa.Table | Iterable[pa.Table], *, small: b
     ]
     options = {
         "compression": "zstd" if small else "snappy",
-        "compression_level": 12 if small else None,
+        "compression_level": 19 if small else None,
         "use_dictionary": repeating,
         "write_statistics": repeating,
         "column_encoding": {
