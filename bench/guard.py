@@ -24,6 +24,12 @@ _getsignal: Callable[[int], Any] = import_module("_signal").getsignal
 """That of `signal` makes enums of it all and takes twenty times as long, for every batch."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was received; handled like Ctrl-C."""
+
+    exit_code = 143
+
+
 @contextmanager
 def contained() -> Iterator[None]:
     """Run a block of foreign code; restore this process afterwards, even if the block raises."""

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 @click.argument(
     "what",
     type=click.Choice(
-        ["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "configs"]
+        [
+            "tokenizers",
+            "trainers",
+            "corpora",
+            "suites",
+            "metrics",
+            "reports",
+            "executors",
+            "configs",
+        ]
     ),
 )
 @AS_JSON

@@ -35,8 +35,19 @@ if TYPE_CHECKING:
 @click.option(
     "--jobs",
     type=click.IntRange(min=0),
-    help="Number of worker processes; 0 runs in this process, without crash isolation.  [default: "
-    "one per CPU, at most 4]",
+    help="Number of workers; 0 runs in this process, without crash isolation.  [default: one per "
+    "CPU, at most 4 on one machine]",
+)
+@click.option(
+    "--executor",
+    "kind",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="Where jobs run: local worker processes, ray, or a plug-in (`tokbench list executors`).",
+)
+@click.option(
+    "--address", help="Address of the executor's cluster, as ray takes it; auto finds it."
 )
 @OFFLINE
 @click.option("--quiet", is_flag=True, help="Print the result only.")
@@ -56,6 +67,8 @@ def run(
     new: bool,
     rerun: Literal["missing", "failed", "all"] | None,
     jobs: int | None,
+    kind: str,
+    address: str | None,
     offline: bool,
     quiet: bool,
     verbose: bool,
@@ -90,7 +103,7 @@ def run(
     with (
         interruptible(),
         ConsoleProgress(quiet=quiet, verbose=verbose, log=log) as progress,
-        executor(jobs, progress) as workers,
+        executor(jobs, progress, kind, address) as workers,
     ):
         outcome = runner.run(
             loaded,

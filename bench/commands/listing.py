@@ -12,6 +12,7 @@ from tokbench.bench.errors import PluginError
 from tokbench.bench.markup import table
 from tokbench.bench.plugins import Plugin
 from tokbench.bench.results.report import ReportPlugin
+from tokbench.bench.workers.executors import ExecutorPlugin
 
 Entry = dict[str, Any]
 
@@ -97,6 +98,7 @@ _LISTS: Mapping[str, Callable[[], list[Entry]]] = {
     "trainers": lambda: _plugins(plugins.TrainerPlugin),
     "suites": lambda: _plugins(plugins.SuitePlugin),
     "reports": lambda: _plugins(ReportPlugin),
+    "executors": lambda: _plugins(ExecutorPlugin),
     "corpora": _corpora,
     "metrics": _metrics,
     "configs": _configs,

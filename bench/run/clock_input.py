@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokbench.bench.config.schema import Config, TrainEntry
 from tokbench.bench.errors import what_failed
 from tokbench.bench.guard import contained
+from tokbench.bench.markup import plural
 from tokbench.bench.run.inputs import Prepared, RunContext
 from tokbench.bench.run.suite_output import stamped, stopped
 from tokbench.bench.run.trained_models import SliceTexts, trainer_of
 from tokbench.bench.timing.contest import Contest, Timed, Training
 from tokbench.bench.timing.suite import ClockSuite
+from tokbench.bench.workers.executors import is_local
 
 
 def contest_of(
@@ -45,6 +47,9 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
     that was slow to answer.
     """
     suites = {n: s for n, s in context.config.suites.items() if isinstance(s, ClockSuite)}
+    if suites and not is_local(context.executor):
+        context.progress.warning(_not_here(list(suites)))
+        suites = {}
     if not suites:
         return Timed(measurements=(), samples=())
     contest = contest_of(context, prepared, keys)
@@ -57,6 +62,14 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
         measurements=[row for part in parts for row in part.measurements],
         samples=[sample for part in parts for sample in part.samples],
         findings=[finding for part in parts for finding in part.findings],
+    )
+
+
+def _not_here(suites: Sequence[str]) -> str:
+    which = plural(len(suites), "suite")
+    return (
+        f"{which} with a clock skipped ({', '.join(suites)}): machines that do other work, or differ, "
+        "give no speed to compare; run the same config alone on one machine, without --executor"
     )
 
 

@@ -36,11 +36,13 @@ from tokbench.bench.run.preflight import refuse_hopeless
 from tokbench.bench.run.probe import TokenizerSuite
 from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.segments.keeper import TextKeeper
+from tokbench.bench.run.shared_place import check_seen
 from tokbench.bench.run.suite_output import collect, failed_rows, stopped
 from tokbench.bench.run.suite_task import Answers, Counted, SuiteRunner
 from tokbench.bench.run.write import RunRecord, write_run
 from tokbench.bench.timing.contest import Timed
-from tokbench.bench.workers.executors import Executor, Inline
+from tokbench.bench.workers.executors import Executor, Foreign, Inline, facts_of
+from tokbench.bench.workers.pool import Workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,7 @@ def run(
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     context = RunContext(
         config=config,
-        executor=executor or Inline(),
+        executor=_known(executor or Inline()),
         progress=progress,
         watch=watch or Stopwatch(),
     )
@@ -83,11 +85,16 @@ def run(
     refuse_hopeless(config)
     with open_folder(output, plan, new=new, rerun=rerun) as folder:
         progress.step(f"run {folder.name}: {len(plan.cells)} cells")
+        check_seen(context.executor, folder)
         progress.expect(seconds_by_part(config, plan), cells_by_tokenizer(plan))
         outcome = _run(context, plan, folder)
         if not keep_cells:
             remove_cells(folder, outcome.results)
         return outcome
+
+
+def _known(executor: Executor) -> Executor:
+    return executor if type(executor) in (Inline, Workers) else Foreign(executor)
 
 
 def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
@@ -145,7 +152,11 @@ def _report(
     usage: dict[str, dict[str, Any]],
 ) -> RunOutcome:
     """Write the reports, and `environment.json` before and after them."""
-    environment = {**describe(started), "problems": problems}
+    environment = {
+        **describe(started),
+        "executor": facts_of(context.executor),
+        "problems": problems,
+    }
     write_json(folder / "environment.json", environment)  # reports name the machine
     with context.watch.section("reports"):
         wanted = context.config.run.reports

@@ -1,7 +1,7 @@
 """Where cells are counted: anything with `submit`, as in `concurrent.futures`.
 
 `Inline` counts in this process, one cell after the other; `tokbench.bench.workers.pool` has worker
-processes.
+processes. Executors that have a name, for `--executor`, are plug-ins (`tokbench.executors`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from concurrent.futures import (
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+from pydantic import ValidationError
+
+from tokbench.bench import plugins
+from tokbench.bench.errors import ResultsError, TokbenchError, UsageError, named
+from tokbench.bench.guard import Terminated
 
 if TYPE_CHECKING:
     from tokbench.bench.progress import Progress
@@ -22,7 +33,11 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """The one method that an executor must have."""
+    """The one method that an executor must have.
+
+    It may also have `local`, whether its jobs run on this machine only, and `facts`, a mapping
+    that `environment.json` keeps.
+    """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a call, now or later, here or elsewhere."""
@@ -35,6 +50,9 @@ class Inline:
     3
     """
 
+    local = True
+    facts = {"name": "inline", "workers": 0}
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run the call and return its finished future."""
         future: Future[Any] = Future()
@@ -45,20 +63,103 @@ class Inline:
         return future
 
 
+class Foreign:
+    """An executor of another library, whose lost jobs end the run with a message."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.local, self.facts = is_local(executor), facts_of(executor)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Submit a call; its future raises `ResultsError` where the executor lost it."""
+        future: Future[T] = Future()
+        inner = self._executor.submit(fn, *args, **kwargs)
+        inner.add_done_callback(lambda done: self._hand_on(done, future))
+        return future
+
+    def _hand_on(self, done: Future[T], future: Future[T]) -> None:
+        exc = CancelledError() if done.cancelled() else done.exception()
+        if exc is None:
+            future.set_result(done.result())
+        elif isinstance(exc, TokbenchError):
+            future.set_exception(exc)
+        else:
+            lost = ResultsError(
+                f"executor {self.facts['name']} lost a job: {named(exc)}; run the same command "
+                "again: finished parts are kept"
+            )
+            lost.__cause__ = exc
+            future.set_exception(lost)
+
+
+def is_local(executor: Executor) -> bool:
+    """Return whether the jobs of an executor run on this machine only; one unknown may not.
+
+    >>> is_local(Inline())
+    True
+    """
+    known = isinstance(executor, ProcessPoolExecutor | ThreadPoolExecutor)
+    return bool(getattr(executor, "local", known))
+
+
+def facts_of(executor: Executor) -> dict[str, Any]:
+    """Return what `environment.json` says of an executor."""
+    return dict(getattr(executor, "facts", {"name": type(executor).__name__}))
+
+
+class ExecutorPlugin(plugins.Plugin):
+    """Options of one kind of executor, which runs jobs on this machine or on many."""
+
+    group = "tokbench.executors"
+
+    def start(
+        self, jobs: int | None, on_loss: Callable[[str], None]
+    ) -> AbstractContextManager[Executor]:
+        """Give an executor of so many workers (None: its default), ended after the block.
+
+        `on_loss` gets a sentence for every worker that was lost. Raises `UsageError` where it
+        cannot be started.
+        """
+        raise NotImplementedError
+
+
+class LocalWorkers(ExecutorPlugin):
+    """Worker processes on this machine (the default)."""
+
+    @contextmanager
+    def start(self, jobs: int | None, on_loss: Callable[[str], None]) -> Iterator[Executor]:
+        """Yield worker processes; none of them outlives the block."""
+        if jobs == 0:
+            yield Inline()
+            return
+        from tokbench.bench.workers.pool import Workers
+
+        with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=on_loss) as workers:
+            yield workers
+
+
 MOST_JOBS = 1024
-"""Worker processes at a time; each has a thread that serves it."""
+"""Workers at a time; each has a thread that serves it."""
+
+DEFAULT = "local"
 
 
-@contextmanager
-def executor(jobs: int | None, progress: Progress) -> Iterator[Executor]:
-    """Yield worker processes; none of them outlives the block."""
-    if jobs == 0:
-        yield Inline()
-        return
-    from tokbench.bench.workers.pool import Workers
+def executor(
+    jobs: int | None, progress: Progress, name: str = DEFAULT, address: str | None = None
+) -> AbstractContextManager[Executor]:
+    """Give the executor of a name; its workers do not outlive the block.
 
-    with Workers(min(jobs or default_jobs(), MOST_JOBS), on_loss=progress.warning) as workers:
-        yield workers
+    Raises `UsageError` where the name is unknown, or the executor takes no address.
+    """
+    kind = LocalWorkers if name == DEFAULT else plugins.find(ExecutorPlugin, name)
+    if address is not None and "address" not in kind.model_fields:
+        raise UsageError(f"executor {name!r} takes no address; leave --address out")
+    try:
+        plugin = kind() if address is None else kind.model_validate({"address": address})
+    except ValidationError as exc:
+        told = "; ".join(error["msg"] for error in exc.errors())
+        raise UsageError(f"executor {name!r}: {told}") from exc
+    return plugin.start(jobs, progress.warning)
 
 
 def default_jobs() -> int:
@@ -67,15 +168,12 @@ def default_jobs() -> int:
     return min(4, len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM was received; handled like Ctrl-C."""
-
-    exit_code = 143
-
-
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM unwind the block as Ctrl-C does, so that whole files are left."""
+    """Let SIGTERM unwind the block as Ctrl-C does, so that whole files are left.
+
+    A pool of workers then finishes the jobs that it has begun; a second signal ends them at once.
+    """
 
     def terminate(number: int, frame: FrameType | None) -> None:
         raise Terminated

@@ -7,6 +7,7 @@ process was lost. `perform` runs one wherever it is and wraps what it returns in
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -89,11 +90,20 @@ class Job(Generic[T]):
         return Answer(reason=reason)
 
 
+_ONE_AT_A_TIME = threading.RLock()
+"""Jobs share what their process has loaded; an executor may call from several threads."""
+
+
 def perform(job: Job[T]) -> Answer[T]:
-    """Run a job in this process.
+    """Run a job in this process, one at a time.
 
     Raises `ResultsError` when its files cannot be written: then no other job's could be either.
     """
+    with _ONE_AT_A_TIME:
+        return _perform(job)
+
+
+def _perform(job: Job[T]) -> Answer[T]:
     watch = Stopwatch()
     if THIS.listener is not None and not THIS.imports_counted:
         THIS.imports_counted = True

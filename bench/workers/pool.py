@@ -20,15 +20,40 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Self
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from tokbench.bench.errors import TokbenchError
-from tokbench.bench.guard import start_thread
+from tokbench.bench.guard import Terminated, start_thread
 from tokbench.bench.workers.job import Died, GiveUp, Job
 from tokbench.bench.workers.process import WorkerProcess
 
 WORTH_HELPING_SECONDS = 4.0
 """Work that must be left in a group, by its own pace so far, before another worker joins it."""
+
+
+GRACE_SECONDS = 20.0
+"""Time to finish the jobs that run when SIGTERM comes; batch systems kill after 30 s."""
+
+
+class Worker(Protocol):
+    """A worker of the pool: a process here, or on another machine; see `WorkerProcess`."""
+
+    def ask(
+        self,
+        fn: Callable[..., Any],
+        *arguments: object,
+        memory: int | None = None,
+        option: str = "limits.memory",
+        closed: threading.Event | None = None,
+    ) -> Any | Died:
+        """Call a function in the worker; return its value, or how the worker was lost."""
+
+    def last_words(self) -> str:
+        """Return the last line that it wrote."""
+
+    def stop(self) -> None:
+        """End it at once."""
 
 
 @dataclass(kw_only=True)
@@ -70,14 +95,25 @@ class _Item:
 
 
 class Workers:
-    """An executor of `jobs` worker processes; use it as a context manager.
+    """An executor of `jobs` workers; use it as a context manager.
 
     `submit(fn, job)` takes a function of a module and a `Job`; `on_loss` gets a sentence for every
-    worker that was lost.
+    worker that was lost. `start` starts a worker, by default a process of this machine.
     """
 
-    def __init__(self, jobs: int, *, on_loss: Callable[[str], None]) -> None:
-        self._on_loss = on_loss
+    def __init__(
+        self,
+        jobs: int,
+        *,
+        on_loss: Callable[[str], None],
+        start: Callable[[], Worker] = WorkerProcess.start,
+        name: str = "local",
+        local: bool = True,
+    ) -> None:
+        self.local = local
+        self.facts = {"name": name, "workers": jobs}
+        self._on_loss, self._start = on_loss, start
+        self._drained = threading.Event()
         self._groups: dict[str, _Group] = {}
         self._change = threading.Condition()
         self._closed = threading.Event()
@@ -89,8 +125,25 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, _: TracebackType | None
+    ) -> None:
+        try:
+            if isinstance(exc, Terminated):
+                self._drain(GRACE_SECONDS)
+        finally:
+            self.close()
+
+    def _drain(self, seconds: float) -> None:
+        """Begin nothing more, and wait for the jobs that run: what they count is kept."""
+        self._drained.set()
+        end = time.monotonic() + seconds
+        with self._change:
+            self._change.notify_all()
+            while any(group.running for group in self._groups.values()):
+                if (left := end - time.monotonic()) <= 0:
+                    return
+                self._change.wait(timeout=min(left, 0.2))
 
     def close(self) -> None:
         """End all workers at once and drop what has not begun."""
@@ -123,7 +176,7 @@ class Workers:
 
     def _sit(self) -> None:
         """Serve one group after the other until the pool is closed."""
-        worker: WorkerProcess | None = None
+        worker: Worker | None = None
         group: str | None = None
         item: _Item | None = None
         try:
@@ -157,7 +210,7 @@ class Workers:
     def _next(self, mine: str | None) -> tuple[str, _Item] | None:
         with self._change:
             left = mine
-            while not self._closed.is_set():
+            while not self._closed.is_set() and not self._drained.is_set():
                 if left is not None and self._groups[left].ready:
                     return left, self._groups[left].begin()
                 if left is not None:
@@ -181,7 +234,7 @@ class Workers:
         )
         return name if group.seconds_left > WORTH_HELPING_SECONDS else None
 
-    def _run(self, name: str, item: _Item, worker: WorkerProcess | None) -> WorkerProcess | None:
+    def _run(self, name: str, item: _Item, worker: Worker | None) -> Worker | None:
         """Run a job until it has an answer; return the worker if it can go on."""
         group, job = self._groups[name], item.job
         while not self._closed.is_set():
@@ -190,7 +243,7 @@ class Workers:
                 return worker
             fresh, started = worker is None, time.monotonic()
             try:
-                worker = worker or WorkerProcess.start()
+                worker = worker or self._start()
                 answer = worker.ask(
                     item.fn,
                     job,

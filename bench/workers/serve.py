@@ -38,7 +38,7 @@ def serve(*, handle: int, folder: str, modules: Mapping[str, str]) -> None:
     `modules` are those of plug-ins installed in the working folder, with that folder.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _outlive_sigterm()
     sys.meta_path.append(_OnlyThese(modules))
     connection = _connection(handle)
     _adopt_orphans()
@@ -46,6 +46,18 @@ def serve(*, handle: int, folder: str, modules: Mapping[str, str]) -> None:
     _report_to(Path(folder, "word"))
     _answer_all(connection)
     _end(Path(folder))
+
+
+def _outlive_sigterm() -> None:
+    """Go on after SIGTERM, which batch systems send to every process of a job.
+
+    The parent gets it too, lets jobs that run finish, and ends this process. Processes that a
+    library starts from here end on SIGTERM as ever.
+    """
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
+    if hasattr(os, "register_at_fork"):
+        default = lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)  # noqa: E731
+        os.register_at_fork(after_in_child=default)
 
 
 class _OnlyThese:

@@ -25,8 +25,8 @@ from tokbench.bench.progress import SILENT, Progress
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.run import runner
 from tokbench.bench.run.plan import Plan, make_plan
-from tokbench.bench.workers.executors import Executor
-from tokbench.bench.workers.executors import executor as worker_processes
+from tokbench.bench.workers.executors import DEFAULT, Executor
+from tokbench.bench.workers.executors import executor as started
 from tokbench.bench.workers.hub_access import set_up_hub
 from tokbench.bench.workers.sources import TokenizerSource, library_failures
 
@@ -95,9 +95,10 @@ def run(
     config: ConfigSource,
     output: str | PathLike[str] = "runs",
     jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     progress: Progress | None = None,
     *,
+    address: str | None = None,
     new: bool = False,
     rerun: Literal["missing", "failed", "all"] | None = None,
     keep_cells: bool = False,
@@ -105,21 +106,26 @@ def run(
     """Measure what a config asks for, write a run folder below `output`, and return its results.
 
     `jobs` is the number of worker processes: by default one per CPU, at most four; 0 counts in
-    this process, without protection from a library that crashes it. `executor` is anything with
-    the `submit` of `concurrent.futures` and takes their place. `progress` hears what is being
-    done; see `tokbench.bench.progress.Progress`. `new`, `rerun` and `keep_cells` are those of the
-    command.
+    this process, without protection from a library that crashes it. `executor` takes their place:
+    the name of one, such as ``ray``, with the `address` of its cluster, or anything with the
+    `submit` of `concurrent.futures`. `progress` hears what is being done; see
+    `tokbench.bench.progress.Progress`. `new`, `rerun` and `keep_cells` are those of the command.
 
     Failures that a run survives, such as a tokenizer that cannot be loaded, is in
     `Results.problems`. Raises `TokbenchError` for a config that is wrong and for a folder that
     cannot be written.
     """
-    if executor is not None and jobs is not None:
-        raise UsageError("give either jobs or executor")
+    passed = executor is not None and not isinstance(executor, str)
+    if passed and (jobs is not None or address is not None):
+        raise UsageError("give either jobs or executor; an address goes with an executor's name")
     set_up_hub()
     loaded = load_config(config)
     heard = SILENT if progress is None else progress
-    here = nullcontext(executor) if executor is not None else worker_processes(jobs, heard)
+    here = (
+        started(jobs, heard, executor or DEFAULT, address)
+        if executor is None or isinstance(executor, str)
+        else nullcontext(executor)
+    )
     with here as workers:
         outcome = runner.run(
             loaded,

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from tokbench.bench.timing.cases import Block, Case, Grid
     from tokbench.bench.timing.contest import Contest, Sample, Timed
     from tokbench.bench.timing.suite import ClockSuite
+    from tokbench.bench.workers.executors import ExecutorPlugin
 
 _HOMES = {
     "commands.anchors": "AnchorPlugin Check",
@@ -96,6 +97,7 @@ _HOMES = {
     "timing.cases": "Block Case Grid",
     "timing.contest": "Contest Sample Timed",
     "timing.suite": "ClockSuite",
+    "workers.executors": "ExecutorPlugin",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -115,6 +117,7 @@ __all__ = [
     "CorpusFacts",
     "CountsSuite",
     "Examination",
+    "ExecutorPlugin",
     "FinderPlugin",
     "Finding",
     "Fingerprint",

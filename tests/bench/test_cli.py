@@ -188,7 +188,8 @@ def test_validate_says_fine_where_all_files_are_there(tokbench: Tokbench, folder
 
 
 @pytest.mark.parametrize(
-    "what", ["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "configs"]
+    "what",
+    ["tokenizers", "trainers", "corpora", "suites", "metrics", "reports", "executors", "configs"],
 )
 def test_lists_are_tables_and_json(tokbench: Tokbench, what: str) -> None:
     listed = json.loads(tokbench("list", what, "--json").stdout)
