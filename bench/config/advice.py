@@ -113,12 +113,12 @@ def _sentence(item: Any, spelled: str | None) -> str:
     if kind in _OWN:
         return str(item["msg"]).removeprefix("Value error, ")
     if kind == "text_expected":
-        what = "nothing" if given is None else type(given).__name__
-        value = given if spelled is None else spelled
-        return f'this must be text, not {what}; write it in quotes: "{value}"'
+        return _not_text(item["loc"], given, spelled)
     if kind in _BOUNDS:
         words, name = _BOUNDS[kind]
-        return f"must be {words} {context[name]:g}, not {shown(given)}"
+        bound = context[name]
+        least = f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
+        return f"must be {words} {least}, not {shown(given)}"
     if kind == "finite_number":
         return f"must be a finite number, not {shown(given)}"
     if kind == "string_pattern_mismatch":
@@ -134,6 +134,16 @@ def _sentence(item: Any, spelled: str | None) -> str:
     return f"{item['msg']}, got {shown(given)}" if given is not None else str(item["msg"])
 
 
+def _not_text(loc: Loc, given: Any, spelled: str | None) -> str:
+    if isinstance(given, list) and loc[-1] == "language":
+        return f"must be one language; write `languages: {in_yaml(given)}`"
+    if isinstance(given, list | Mapping):
+        return f"must be text, not {shown(given)}"
+    what = "nothing" if given is None else type(given).__name__
+    value = given if spelled is None else spelled
+    return f'this must be text, not {what}; write it in quotes: "{value}"'
+
+
 def _unit(given: Any) -> str:
     return "characters" if isinstance(given, str) else "entries"
 
@@ -141,7 +151,20 @@ def _unit(given: Any) -> str:
 def _unknown_key(item: Any, model: type[BaseModel]) -> str:
     near, key = _model_near(item["loc"], model), str(item["loc"][-1])
     former: Mapping[str, str] = getattr(near, "former", {})
-    return former.get(key) or f"unknown key{key_meant(key, item.get('input'), near)}"
+    return (
+        former.get(key)
+        or _of_another_source(key, near)
+        or f"unknown key{key_meant(key, item.get('input'), near)}"
+    )
+
+
+def _of_another_source(key: str, near: type[BaseModel]) -> str | None:
+    """Return the message on a key that corpora of other sources have; None if none has it."""
+    models = corpus_models()
+    others = [f"`source: {source_of(one)}`" for one in models if key in one.model_fields]
+    if not others or near not in models:
+        return None
+    return f"unknown key; it belongs to {' and '.join(others)}"
 
 
 def _shape(where: ConfigFile, loc: Loc, items: list[Any], model: type[BaseModel]) -> Mistake:
@@ -176,12 +199,17 @@ def _write(given: Any, wanted: list[str], loc: Loc, model: type[BaseModel]) -> s
     """Return the value in the shape that its key takes, if that is known."""
     if wanted[0] == "a list" and not isinstance(given, list):
         return f"; write a list: [{in_yaml(given)}]" if given is not None else "; write a list"
+    if wanted[0] == "a mapping" and loc == ("tokenizers",):
+        return f"; write a list: [{in_yaml(given)}]" if isinstance(given, str) else ""
+    if wanted[0] == "a mapping" and loc == ("focus",) and isinstance(given, list):
+        return f"; write {in_yaml(dict.fromkeys(map(str, given), 1))}"
     if wanted[0] == "a mapping" and loc[:1] == ("tokenizers",):
-        return "" if len(loc) == 1 else "; write {type: ..., and its options}, or a name"
+        return "; write {type: ..., and its options}, or a name"
     if wanted[0] == "a mapping" and loc[:1] == ("corpora",) and len(loc) == 2:
         return _write_corpus(given)
     if wanted[0] == "a mapping":
         inside = _model_near((*loc, ""), model)
+        given = int(given) if isinstance(given, str) and given.isdecimal() else given
         name = _taker(given, inside) if inside is not model else None
         return f"; write {{{name}: {in_yaml(given)}}}" if name else ""
     if wanted == ["text"] and isinstance(given, bool | int | float):

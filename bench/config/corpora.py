@@ -6,6 +6,7 @@ rules for which rows become documents. Reading is elsewhere; nothing here opens 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -32,6 +33,8 @@ from tokbench.bench.config.corpus_options import (
 from tokbench.bench.config.languages import Language, near_key, resolve, resolve_all
 from tokbench.bench.config.languages import problems as language_problems
 from tokbench.bench.model import Kind
+
+_PLACEHOLDER = re.compile(r"\{(?!language\})\w+\}")
 
 Problem = tuple[tuple[str, ...], str]
 """A key of an entry, from the entry down, and the mistake there."""
@@ -373,10 +376,13 @@ class FilesCorpus(Corpus):
             yield ("quote",), "`quote` must be one character, or none"
         told_apart = all(one.file for one in options) or any("{language}" in p for p in self.path)
         if len(options) > 1 and not told_apart and not self._rows_differ():
+            other = next((found for p in self.path for found in _PLACEHOLDER.findall(p)), None)
             yield (
                 ("path",),
-                "every language would read the same files; put {language} into `path` or `text`, "
-                "or select its rows with `where`",
+                f"unknown placeholder {other}; write {{language}}"
+                if other
+                else "every language would read the same files; put {language} into `path` or "
+                "`text`, or select its rows with `where`",
             )
 
 

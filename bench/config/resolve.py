@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.bench import plugins
-from tokbench.bench.errors import TokenizerError, UsageError
+from tokbench.bench.errors import InputError, TokenizerError, UsageError
+from tokbench.bench.paths import is_text, user_path
 from tokbench.bench.plugins import FinderPlugin
 
 EXPECTED = (
@@ -49,7 +50,7 @@ def resolve(written: str, folder: Path, *, taken: Iterable[str] = ()) -> Found:
     finders = _finders()
     readings = [(f, what) for f in finders if (what := f.has(written, folder)) is not None]
     if not readings:
-        raise UsageError(_unknown(written, finders))
+        raise UsageError(_unknown(written, finders, folder))
     (first, what), *others = readings
     return Found(
         key=unused(key_of(written), taken),
@@ -74,18 +75,31 @@ def _choice(written: str, what: str, others: Sequence[str]) -> str | None:
     return f"{written}: taken as {what}, not as {' or '.join(others)}{local}"
 
 
-def _unknown(written: str, finders: Sequence[FinderPlugin]) -> str:
+def _unknown(written: str, finders: Sequence[FinderPlugin], folder: Path) -> str:
     known = sorted({name for finder in finders for name in finder.names()})
     hint = next((hint for finder in finders if (hint := finder.hints(written))), None)
-    near = difflib.get_close_matches(written[:80], known, n=2, cutoff=0.6)
+    near = _near_files(written, folder)
+    near = near or difflib.get_close_matches(written[:80], known, n=2, cutoff=0.6)
     if hint is None and near:
         hint = f"did you mean {' or '.join(map(repr, near))}"
     shown = repr(written if len(written) <= 80 else f"{written[:80]}…")
-    missing = "" if not re.search(r"[/\\.]", written) else f"file {shown} does not exist. "
-    names = f"names: {', '.join(known)}"
-    meant = f"{hint}? " if hint else ""
-    said = f"; {missing}{meant}" if missing or meant else ". "
-    return f"unknown tokenizer {shown}{said}{EXPECTED}; {names}"
+    is_path = re.search(r"[/\\.]", written)
+    parts = [f"unknown tokenizer {shown}", *(["the file does not exist"] if is_path else [])]
+    said = "; ".join([*parts, f"{hint}?"]) if hint else "; ".join(parts) + "."
+    return f"{said} {EXPECTED}; names: {', '.join(known)}"
+
+
+def _near_files(written: str, folder: Path) -> list[str]:
+    """Return the file whose name is closest to that of a path, written as the path is."""
+    if not re.search(r"[/\\.]", written):
+        return []
+    try:
+        place = user_path(folder, written)
+        names = [one.name for one in place.parent.iterdir() if is_text(one)]
+    except (InputError, OSError, ValueError):  # no path at all, or no folder that can be listed
+        return []
+    close = difflib.get_close_matches(place.name, names, n=1, cutoff=0.7)
+    return [written.removesuffix(place.name) + name for name in close]
 
 
 def key_of(written: str) -> str:

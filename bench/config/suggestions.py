@@ -21,6 +21,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "dataset": ("path", "corpora"),
     "datasets": ("corpora",),
     "evals": ("suites",),
+    "file": ("path",),
     "files": ("path", "file"),
     "glob": ("path",),
     "group": ("cluster",),

@@ -58,6 +58,15 @@ ANSWERS = [
     (("name: mine", "name: mine\nlimits: {memory: lots}"), "such as 4 GB or 512 MiB, not"),
     (("name: mine", "name: mine\ngate: base.json"), "write {baseline: base.json}"),
     (("name: mine", "name: mine\nreports: cost"), "reports: write a list: [cost]"),
+    (("languages: [en", "language: [en"), "must be one language; write `languages: [en, sw]`"),
+    (("path:", "limit: '100'\n    path:"), "write {rows: 100}"),
+    (("{language}", "{lang}"), "path: unknown placeholder {lang}; write {language}"),
+    (("path:", "file:"), "corpora.news.file: unknown key; did you mean 'path'?"),
+    (("path:", "split: x\n    path:"), "it belongs to `source: huggingface`"),
+    (("name: mine", "name: mine\nfocus: [en]"), "focus: must be a mapping, not ["),
+    (("name: mine", "name: mine\nlimits: {memory: 4}"), "must be at least 100,000,000, not 4"),
+    (("encoding: gpt2", "encoding: gpt4"), "'gpt4' is a model; its encoding is cl100k_base"),
+    (("\n  a: {type: tiktoken, encoding: gpt2}", " gpt2"), "write a list: [gpt2]"),
     (("path:", "kind: source\n    path:"), "unknown value 'source'; use natural or code"),
 ]
 
@@ -68,6 +77,12 @@ def test_a_mistake_is_answered_with_what_to_write(
 ) -> None:
     [line] = str(told(GOOD.replace(*change), tmp_path)).split("\n")
     assert answer in line
+
+
+def test_a_misspelt_path_of_a_tokenizer_is_answered_with_the_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").touch()
+    text = GOOD.replace("\n  a: {type: tiktoken, encoding: gpt2}", " [./tokenizr.json]")
+    assert "the file does not exist; did you mean './tokenizer.json'?" in str(told(text, tmp_path))
 
 
 def test_a_pivot_by_its_name_is_answered_with_the_key_of_that_language(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_file_that_is_no_tokenizer_says_what_it_is(
     [
         ("gpt2x", "did you mean 'gpt2'"),
         ("gpt-4o", "did you mean 'o200k_base', the encoding of the model gpt-4o"),
-        ("./none.json", "file './none.json' does not exist"),
+        ("./none.json", "'./none.json'; the file does not exist"),
         ("", "unknown tokenizer ''"),
         (" ", "unknown tokenizer ' '"),
         ("\0", "unknown tokenizer"),

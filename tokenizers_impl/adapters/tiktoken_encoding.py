@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -24,7 +25,7 @@ def _no_model(value: object) -> object:
     from tiktoken import model
 
     try:
-        encoding = model.encoding_name_for_model(value)
+        encoding = model.encoding_name_for_model(re.sub(r"^gpt(?=[3-9])", "gpt-", value))
     except KeyError:
         return value
     raise PydanticCustomError(
