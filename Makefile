@@ -2,7 +2,7 @@
 # .venv is used where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,$(if $(shell command -v python),python,python3))
 
-.PHONY: check format lint types imports test proof docs site readme example claims
+.PHONY: check format lint types imports test proof docs site readme example picture claims
 
 check: lint types imports test
 
@@ -35,6 +35,10 @@ docs:
 # The pages as a site in build/site; a broken link is an error (extra: docs).
 site:
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
+
+# docs/examples/terminal.svg, from a pseudo-terminal (Linux and macOS; extra: samples).
+picture:
+	$(PYTHON) docs/picture.py
 
 # docs/claims.md; measured on the folder DATA.
 claims:

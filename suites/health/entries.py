@@ -85,10 +85,18 @@ def _duplicates(subject: Subject, candidates: Mapping[int, bytes]) -> HealthFind
             name="duplicates", verdict="pass", text="no two entries are the same text"
         )
     shown = [_named(subject, group) for group in groups]
-    parts = [f"{len(groups)} groups of entries decode to the same text: {listed(shown, 3)}"]
+    n_groups = len(groups)
+    parts = [
+        f"{plural(n_groups, 'group')} of entries {word_for(n_groups, 'decodes', 'decode')} to the "
+        f"same text: {listed(shown, 3)}"
+    ]
     if not groups:
         parts = []
-    parts += [f"{n} entries equal another after {form}" for form, n in same.items() if n]
+    parts += [
+        f"{plural(n, 'entry', 'entries')} {word_for(n, 'equals', 'equal')} another after {form}"
+        for form, n in same.items()
+        if n
+    ]
     return HealthFinding(
         name="duplicates",
         verdict="warn",

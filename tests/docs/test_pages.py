@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,15 +18,30 @@ from tokbench.bench.config.schema import load_config
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.yaml"))
 
 
-@pytest.fixture(scope="module")
-def refresh() -> ModuleType:
-    """Return the module that writes the generated parts."""
-    spec = importlib.util.spec_from_file_location("refresh", REPOSITORY / "docs/refresh.py")
+def script(name: str) -> ModuleType:
+    """Return a module of the folder `docs`."""
+    spec = importlib.util.spec_from_file_location(name, REPOSITORY / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def refresh() -> ModuleType:
+    """Return the module that writes the generated parts."""
+    return script("refresh")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal requires POSIX")
+def test_the_picture_of_a_terminal_shows_what_the_command_prints() -> None:
+    picture = script("picture")
+    rows = re.findall(r"<text[^>]*clip-path[^>]*>(.*?)</text>", picture.PICTURE.read_text("utf-8"))
+    shown = re.sub(r"\s", "", html.unescape("".join(rows)))
+    printed = re.sub(r"\x1b\[[\d;]*m|\s", "", picture.in_terminal())
+    assert re.sub(r"\s", "", f"${picture.SHOWN}") + printed == shown, "run `make picture`"
 
 
 def test_generated_parts_of_pages_are_fresh(refresh: ModuleType) -> None:
