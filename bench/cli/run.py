@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @SET
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
+    metavar="PATH",
+    default="runs",
     show_default=True,
-    help="Folder to create the run folder in.",
+    help="Folder to create the run folder in, or an address of an object store (s3://...).",
 )
 @click.option("--new", is_flag=True, help="Start a new run, even if an unfinished one exists.")
 @click.option(
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 def run(
     config: str,
     overrides: tuple[str, ...],
-    output: Path,
+    output: str,
     new: bool,
     rerun: Literal["missing", "failed", "all"] | None,
     jobs: int | None,

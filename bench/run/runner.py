@@ -34,6 +34,7 @@ from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, cells_by_tokenizer, make_plan, seconds_by_part
 from tokbench.bench.run.preflight import refuse_hopeless
 from tokbench.bench.run.probe import TokenizerSuite
+from tokbench.bench.run.remote_output import output_folder
 from tokbench.bench.run.scheduler import Counting
 from tokbench.bench.run.segments.keeper import TextKeeper
 from tokbench.bench.run.shared_place import check_seen
@@ -61,7 +62,7 @@ class RunOutcome:
 def run(
     config: Config,
     *,
-    output: Path,
+    output: str | os.PathLike[str],
     progress: Progress = SILENT,
     watch: Stopwatch | None = None,
     new: bool = False,
@@ -69,7 +70,7 @@ def run(
     executor: Executor | None = None,
     keep_cells: bool = True,
 ) -> RunOutcome:
-    """Run a config and write the run folder below `output`.
+    """Run a config and write the run folder below `output`, a folder or an address.
 
     `executor` counts the cells; None counts them in this process. Without `keep_cells` the private
     files of cells, which only serve to resume, are removed once all cells are complete.
@@ -83,7 +84,10 @@ def run(
     )
     plan = make_plan(config)
     refuse_hopeless(config)
-    with open_folder(output, plan, new=new, rerun=rerun) as folder:
+    with (
+        output_folder(output, plan.name, progress, again=rerun is not None) as place,
+        open_folder(place, plan, new=new, rerun=rerun) as folder,
+    ):
         progress.step(f"run {folder.name}: {len(plan.cells)} cells")
         check_seen(context.executor, folder)
         progress.expect(seconds_by_part(config, plan), cells_by_tokenizer(plan))

@@ -105,6 +105,7 @@ def run(
 ) -> Results:
     """Measure what a config asks for, write a run folder below `output`, and return its results.
 
+    `output` is a folder, or an address of an object store such as ``s3://bucket/runs``.
     `jobs` is the number of worker processes: by default one per CPU, at most four; 0 counts in
     this process, without protection from a library that crashes it. `executor` takes their place:
     the name of one, such as ``ray``, with the `address` of its cluster, or anything with the
@@ -129,7 +130,7 @@ def run(
     with here as workers:
         outcome = runner.run(
             loaded,
-            output=Path(output),
+            output=output,
             progress=heard,
             new=new,
             rerun=rerun,

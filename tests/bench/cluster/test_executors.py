@@ -16,6 +16,7 @@ import pytest
 import tokbench
 from run_files import exact_files
 from slow_jobs import Slow
+from small_config import CONFIG
 from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.guard import Terminated
 from tokbench.bench.progress import SILENT
@@ -24,15 +25,6 @@ from tokbench.bench.workers.executors import Inline, executor, interruptible
 from tokbench.bench.workers.job import perform
 from tokbench.bench.workers.pool import Workers
 
-CONFIG: dict[str, Any] = {
-    "name": "small",
-    "corpora": {
-        "s": {"source": "builtin", "dataset": "sentences", "languages": ["eng_Latn", "fin_Latn"]}
-    },
-    "tokenizers": {"a": {"type": "utf8_bytes"}, "b": {"type": "characters"}},
-    "suites": ["efficiency", "fidelity"],
-    "reports": [],
-}
 CLOCK = {**CONFIG, "suites": {"efficiency": {}, "throughput": {"processes": 1, "rounds": 3}}}
 
 
