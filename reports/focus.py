@@ -35,7 +35,8 @@ class Rates:
     """Tokens for a unit of content: of each tokenizer in each language, as measured and redrawn.
 
     `measured` has shape (tokenizers, languages), `drawn` (resamples, tokenizers, languages); NaN
-    where a cell has no complete count. `unit` is ``document`` or ``1,000 bytes``.
+    where a cell has no complete count, `drawn` also where a language has a single document.
+    `unit` is ``document`` or ``1,000 bytes``.
     """
 
     corpus: str
@@ -51,7 +52,8 @@ class Standing:
     """One tokenizer in a focus: its cost, its ratio to the cheapest that has a place, its place.
 
     `rank` is 1 + the number of tokenizers that are better by a paired 95 % interval; None where
-    the tokenizer has no place in one of the languages. `cost` is None where a count is missing.
+    the tokenizer has no place in one of the languages. `cost` is None where a count is missing,
+    `low` and `high` also where a language of the focus has a single document.
     """
 
     tokenizer: str
@@ -110,7 +112,8 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
         for block, found in zip(same, np.split(weighted, ends[:-1]), strict=True):
             at, (*tokens, content) = languages.index(block.language), block.counts.sum(axis=1)
             measured[block.whole, at] = np.array(tokens) * 1000 / content
-            drawn[:, block.whole, at] = (found[:-1] * 1000 / found[-1]).T
+            if block.n > 1:  # every draw of one document is that document
+                drawn[:, block.whole, at] = (found[:-1] * 1000 / found[-1]).T
     return Rates(
         corpus=corpus,
         tokenizers=names,
@@ -219,8 +222,13 @@ def _against(
     """Return the ratio to the cheapest tokenizer that has a place, and its interval."""
     if best is None or not np.isfinite(cost[i]):
         return {"ratio": None, "low": None, "high": None}
-    low, high = np.quantile(drawn[:, i] / drawn[:, best], [LOW, HIGH])
-    return {"ratio": float(cost[i] / cost[best]), "low": float(low), "high": float(high)}
+    low, high = map(float, np.quantile(drawn[:, i] / drawn[:, best], [LOW, HIGH]))
+    drawable = np.isfinite(low)
+    return {
+        "ratio": float(cost[i] / cost[best]),
+        "low": low if drawable else None,
+        "high": high if drawable else None,
+    }
 
 
 def _rank(i: int, placed: Sequence[int], drawn: FloatArray) -> int:

@@ -88,7 +88,11 @@ def shares_in_words(mix: Mix) -> str:
     '60 % hin and 40 % eng'
     >>> shares_in_words(Mix({"hin": 0.5, "eng": 0.5}, False, "document", ()))
     '2 languages in equal shares'
+    >>> shares_in_words(Mix({"hin": 1.0}, False, "document", ()))
+    'hin'
     """
+    if len(mix.weights) == 1:
+        return next(iter(mix.weights))
     if not mix.chosen:
         return f"{plural(len(mix.weights), 'language')} in equal shares"
     parts = [f"{_share(w)} {k}" for k, w in mix.weights.items()]
@@ -118,8 +122,11 @@ def _next(other: Standing) -> str:
     >>> _next(Standing(tokenizer="b", cost=3.0, ratio=1.5, low=1.4, high=1.6, rank=2))
     'next is b with 50.0 % more (95 % interval 40.0 % to 60.0 %)'
     """
-    ratio, low, high = other.ratio or 1.0, other.low or 1.0, other.high or 1.0
-    ends = f"95 % interval {signed(low - 1)} to {signed(high - 1)}"
+    ratio = other.ratio or 1.0
+    if other.low is None or other.high is None:
+        ends = "no interval: a language has a single document"
+    else:
+        ends = f"95 % interval {signed(other.low - 1)} to {signed(other.high - 1)}"
     if other.rank == 1:
         return f"{other.tokenizer} cannot be distinguished from it ({signed(ratio - 1)}, {ends})"
     return f"next is {other.tokenizer} with {percent(ratio - 1)} more ({ends})"

@@ -441,9 +441,26 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
             f"{word_for(len(trained), 'is', 'are')} not ranked there."
         )
     sentences += _the_same(view, lines)
+    sentences += _special_matches(view, corpus, lines)
     for reason, unranked in _unranked(view, corpus, lines).items():
         sentences.append(f"On {corpus}, not ranked because {reason}: {'; '.join(unranked)}.")
     return sentences
+
+
+def _special_matches(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> Iterator[str]:
+    """Name the tokenizers that read special tokens out of this text, which others spell out."""
+    for name in (line.tokenizer for line in lines):
+        spelled = view.values("documents_spelling_special_tokens", name, corpus)
+        if n := round(sum(value for _, value in spelled)) if matched_special(view, name) else 0:
+            yield (
+                f"On {corpus}, {name} reads special tokens that the text spells as special tokens, "
+                f"in {plural(n, 'document')}."
+            )
+
+
+def matched_special(view: View, tokenizer: str) -> int:
+    """Return the number of special tokens whose spelling in a text is read as the token."""
+    return int(view.run["tokenizers"].get(tokenizer, {}).get("matched_special", 0))
 
 
 def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dict[str, list[str]]:
@@ -456,7 +473,7 @@ def _unranked(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> dic
         words = [_UNRANKED.get(c, "documents failed") for c in codes if c != "trained_on_text"]
         for why, n in Counter(words).items():
             told = f"{line.tokenizer} in {n} of {len(languages)}"
-            if why == _UNRANKED["lossy"]:
+            if why == _UNRANKED["lossy"] and line.lost_share is not None:
                 told += f" ({percent(line.lost_share)} of all bytes)"
             found.setdefault(why, []).append(told)
     return found

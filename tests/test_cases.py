@@ -204,6 +204,16 @@ def test_a5_white_space_that_an_added_token_swallows_is_named(case: Case) -> Non
     assert [row["byte_sum_breach"] for row in case.documents("bl_strip_match", "strip")] == [1, 1]
 
 
+def test_token_bytes_that_do_not_add_up_are_told_first_and_cost_the_place(case: Case) -> None:
+    told = "Token bytes of bl_strip_match do not add up to the text in"
+    for name in ("report.md", "summary.txt"):
+        opening = (case.run.results.folder / name).read_text(encoding="utf-8").split("\n\n## ")[0]
+        assert told in " ".join(opening.split())
+    rank = case.view.row("rank", "bl_strip_match", "strip", "en")
+    assert rank is not None
+    assert not rank["ranked"]
+
+
 def test_a6_a_round_trip_is_of_the_sequence_and_pieces_of_characters_are_counted(
     case: Case,
 ) -> None:

@@ -198,7 +198,8 @@ def _either(words: list[str]) -> str:
 def _write(given: Any, wanted: list[str], loc: Loc, model: type[BaseModel]) -> str:
     """Return the value in the shape that its key takes, if that is known."""
     if wanted[0] == "a list" and not isinstance(given, list):
-        return f"; write a list: [{in_yaml(given)}]" if given is not None else "; write a list"
+        scalar = given is not None and not isinstance(given, dict)
+        return f"; write a list: [{in_yaml(given)}]" if scalar else "; write a list"
     if wanted[0] == "a mapping" and loc == ("tokenizers",):
         return f"; write a list: [{in_yaml(given)}]" if isinstance(given, str) else ""
     if wanted[0] == "a mapping" and loc == ("focus",) and isinstance(given, list):

@@ -85,7 +85,7 @@ def _standing_cells(standing: Standing | None) -> list[str]:
     if standing is None:
         return ["–", "–", "–"]
     ratio = number(standing.ratio, 3)
-    if standing.ratio is not None and standing.low != standing.high:
+    if standing.low is not None and standing.high is not None and standing.low != standing.high:
         ratio += f" ({number(standing.low, 3)} to {number(standing.high, 3)})"
     return [number(standing.cost), ratio, str(standing.rank or "–")]
 

@@ -91,6 +91,7 @@ async function unpackDraws() {
       measured: (t, l) => (index[t] === undefined ? null : one.measured[index[t]][l]),
       at: (b, t, l) => {
         const i = index[t];
+        if (one.scale[i][l] === null) return NaN; // a single document has no draws
         const step = steps[(i * languages + l) * data.draws + b];
         return one.measured[i][l] * (1 + (one.scale[i][l] * step) / 127);
       },
@@ -165,6 +166,7 @@ function drawFocus() {
 }
 
 function focusName() {
+  if (corpus().languages.length === 1) return languageName(0);
   if (!state.weights.size) return `all ${corpus().languages.length} languages, equally`;
   const total = sum([...state.weights.values()]);
   return joined([...state.weights].map(([l, w]) => `${number((100 * w) / total, 0)} % ${languageName(l)}`));
@@ -185,8 +187,8 @@ function drawSentence() {
     text = `For ${focusName()}: ${name(best)} needs the fewest tokens, ${number(best.cost)} per ${unit}.`;
     if (ties.length) text += ` ${joined(ties.map(name))} cannot be told apart from it.`;
     if (next) {
-      const [low, high] = next.interval;
-      text += ` Next is ${name(next)}, with ${number(100 * (next.ratio - 1), 1)} % more (95 % interval ${number(100 * (low - 1), 1)} to ${number(100 * (high - 1), 1)} %).`;
+      const [low, high] = next.interval.map((end) => number(100 * (end - 1), 1));
+      text += ` Next is ${name(next)}, with ${number(100 * (next.ratio - 1), 1)} % more (95 % interval ${low} to ${high} %).`;
     }
   }
   $("focus-sentence").textContent = text;

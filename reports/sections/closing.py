@@ -12,7 +12,7 @@ from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.mix import order
 from tokbench.reports.sections.speed import untimed
 from tokbench.reports.tables import folded
-from tokbench.reports.view import Row, View
+from tokbench.reports.view import Row, View, matched_special
 
 
 def skipped_section(view: View) -> Iterator[str]:
@@ -114,9 +114,9 @@ def _spellings(view: View) -> Iterator[str]:
         for name in order(view):
             n = sum(v for _, v in view.values("documents_spelling_special_tokens", name, corpus))
             if n:
-                matched = view.run["tokenizers"].get(name, {}).get("matched_special", 0)
+                matched = matched_special(view, name)
                 read = (
-                    f"it was read as the special token where it is one of the {matched} that match"
+                    f"it was read as the special token ({matched} of them can be matched)"
                     if matched
                     else "it was read as ordinary text"
                 )

@@ -104,6 +104,8 @@ def test_a_run_warns_and_its_report_says_by_what_lines_were_matched(
     assert "Read from 2 files." in report
     assert "Characters of each document" in report
     assert "lengths do not follow those of en" in report
+    brief = (tmp_path / "runs" / "p-1" / "report.md").read_text(encoding="utf-8")
+    assert "parallel with pivot en. **Perhaps not parallel: de.**" in brief
 
 
 FLORES = ["eng_Latn", "fra_Latn", "zho_Hans", "amh_Ethi", "tam_Taml"]

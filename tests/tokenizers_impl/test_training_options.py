@@ -64,12 +64,13 @@ def test_two_rules_of_wordpiece_are_told_apart(tmp_path: Path) -> None:
     assert how[1].startswith("pair of highest frequency (count(ab), as in BPE)")
 
 
+@pytest.mark.parametrize("byte_fallback", [False, True])
 @pytest.mark.parametrize("name", ["sentencepiece_bpe", "unigram"])
 def test_a_model_that_no_library_loads_is_refused_when_it_is_written(
-    name: str, tmp_path: Path
+    name: str, byte_fallback: bool, tmp_path: Path
 ) -> None:
     pytest.importorskip("google.protobuf")
-    one = trainer(name, write_model=True, split_by_class=False)
+    one = trainer(name, write_model=True, split_by_class=False, byte_fallback=byte_fallback)
     with pytest.raises(TrainingError, match=r"'[^']*\\x00[^']*' holds a NUL character"):
         one.train(["a\0b a\0b"] * 9, tmp_path)
     assert not (tmp_path / "tokenizer.model").exists()

@@ -112,18 +112,23 @@ def _cut_at_others(words: Mapping[str, int], kept: set[str]) -> Counter[str]:
 
 
 def loadable(model: bytes, pieces: Sequence[str]) -> bytes:
-    """Return a written model; raise `TrainingError` where sentencepiece does not load it."""
+    """Return a written model; raise `TrainingError` where sentencepiece does not load it as it is.
+
+    A piece with a NUL character stops it from loading, or is left unused beside byte fallback.
+    """
     import sentencepiece
 
-    try:
-        sentencepiece.SentencePieceProcessor(model_proto=model)
-    except (RuntimeError, ValueError, OSError) as exc:
-        odd = [piece for piece in pieces if "\0" in piece]
-        why = f"the piece {odd[0]!r} holds a NUL character" if odd else str(exc)
+    why = next((f"the piece {p!r} holds a NUL character" for p in pieces if "\0" in p), None)
+    if why is None:
+        try:
+            sentencepiece.SentencePieceProcessor(model_proto=model)
+        except (RuntimeError, ValueError, OSError) as exc:
+            why = str(exc)
+    if why is not None:
         raise TrainingError(
             f"the sentencepiece library does not load this tokenizer.model: {why}; remove it from "
             "the training text, or set write_model: false"
-        ) from exc
+        )
     return model
 
 
