@@ -29,7 +29,7 @@ from tokbench.bench.compare.snapshot import (
     snapshot_of,
 )
 from tokbench.bench.config.gate import Gate
-from tokbench.bench.errors import ResultsError, UsageError
+from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json, write_whole
 from tokbench.bench.markup import one_line, plural, strict_json
 from tokbench.bench.model import Place
@@ -251,16 +251,3 @@ def describe(snapshot: Snapshot) -> str:
     ]
     lines.append("  " + ", ".join(f"{n} {v}" for n, v in sorted(snapshot.versions.items())))
     return "\n".join(map(one_line, lines))
-
-
-def baseline_path(config_folder: Path, name: str | None, shown: str) -> Path:
-    """Return the baseline that a config's gate names; its path starts from the config's folder.
-
-    Raises `UsageError` if the gate names no baseline.
-    """
-    if name is None:
-        raise UsageError(
-            f"{shown}: its `gate:` block names no baseline; add `gate: {{baseline: FILE}}`, or "
-            "pass BASE on the command line"
-        )
-    return config_folder / name

@@ -91,11 +91,9 @@ class GateFile(pytest.File):
     @cached_property
     def base(self) -> Any:
         """The baseline that the config's gate names."""
-        from tokbench.bench.compare.baseline import baseline_path
-        from tokbench.bench.compare.sides import load_side
+        from tokbench.bench.compare.sides import load_gate_base
 
-        config = self.loaded
-        return load_side(baseline_path(config.folder, config.run.gate.baseline, config.path))
+        return load_gate_base(self.loaded)
 
     @cached_property
     def outcome(self) -> Comparison | TokbenchError:

@@ -40,15 +40,15 @@ class SideInput:
         return self.results.folder / "run.json" if self.results else self.path
 
 
-def load_side(name: str | Path) -> SideInput:
+def load_side(name: str | Path, folder: Path | None = None) -> SideInput:
     """Read a run folder, a baseline file, or a baseline at a git revision (``REVISION:FILE``).
 
-    Raises `ResultsError` if it does not exist or cannot be read.
+    Paths start from `folder`, by default the working folder. Raises `ResultsError` if it does
+    not exist or cannot be read.
     """
-    path = Path(name)
-    shown = one_line(
-        str(stored(str(name), Path.cwd()))
-    )  # a title that goes into comments and summaries
+    path = (folder or Path()) / name
+    # a title that goes into comments and summaries
+    shown = one_line(str(stored(str(path), Path.cwd())))
     if path.is_dir():
         return side_of(load_results(path), shown)
     if path.exists():
@@ -56,7 +56,9 @@ def load_side(name: str | Path) -> SideInput:
         return SideInput(snapshot=baseline.parse(data, shown), path=path)
     revision, colon, file = str(name).partition(":")
     if colon and len(revision) > 1 and file:
-        return SideInput(snapshot=baseline.parse(_at_revision(revision, file, shown), shown))
+        shown = one_line(str(name))
+        data = _at_revision(revision, file, shown, folder or Path())
+        return SideInput(snapshot=baseline.parse(data, shown))
     raise ResultsError(
         f"{shown}: no such run folder or baseline, so there is nothing to compare; "
         "save a baseline with: tokbench baseline save RUN FILE"
@@ -75,8 +77,21 @@ def load_pair(names: Sequence[str], config: Config | None) -> tuple[SideInput, S
             "compare requires BASE and CANDIDATE, or CANDIDATE with --config CONFIG whose `gate:` "
             "block names the baseline"
         )
-    path = baseline.baseline_path(config.folder, config.run.gate.baseline, config.path)
-    return load_side(path), load_side(names[0])
+    return load_gate_base(config), load_side(names[0])
+
+
+def load_gate_base(config: Config) -> SideInput:
+    """Return the baseline that a config's gate names; its path starts from the config's folder.
+
+    Raises `UsageError` if the gate names none, `ResultsError` if it cannot be read.
+    """
+    name = config.run.gate.baseline
+    if name is None:
+        raise UsageError(
+            f"{config.path}: its `gate:` block names no baseline; add `gate: {{baseline: FILE}}`, "
+            "or pass BASE on the command line"
+        )
+    return load_side(name, config.folder)
 
 
 def _told_apart(
@@ -100,15 +115,17 @@ def side_of(results: Results, name: str) -> SideInput:
     return SideInput(snapshot=replace(snapshot_of(results), name=name), results=results)
 
 
-def _at_revision(revision: str, file: str, shown: str) -> bytes:
-    """Return a file as it was at a revision; its path starts from the working folder."""
+def _at_revision(revision: str, file: str, shown: str, folder: Path) -> bytes:
+    """Return a file as it was at a revision; its path starts from a folder."""
     relative = file if file.startswith(("/", "./", "../")) else f"./{file}"
     if revision.startswith("-"):
         raise ResultsError(f"{shown}: is not a git revision")
     # Plumbing alone: no filter, no hook and no monitor of the repository's config is run.
     command = ["git", "-c", "core.fsmonitor=false", "cat-file", "blob", f"{revision}:{relative}"]
     try:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as git:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+        ) as git:
             assert git.stdout is not None
             data = git.stdout.read(MOST_BYTES + 1)
             if len(data) > MOST_BYTES:

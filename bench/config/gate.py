@@ -126,8 +126,8 @@ class Gate(BaseModel):
 
     baseline: str | None = Field(
         None,
-        description="Baseline file, relative to the config's folder, for `compare --config` and "
-        "`pytest --tokbench-gate`.",
+        description="Baseline file, relative to the config's folder, or REVISION:FILE for the file "
+        "at a git revision; for `compare --config` and `pytest --tokbench-gate`.",
     )
     rules: tuple[Rule, ...] = Field(
         (),

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tokbench import load_config
 from tokbench.bench.compare import baseline
 from tokbench.bench.compare.comparison import compare
-from tokbench.bench.compare.sides import load_side
+from tokbench.bench.compare.sides import load_gate_base, load_side
 from tokbench.bench.compare.snapshot import Key, Snapshot, snapshot_of
 from tokbench.bench.config.gate import Gate
-from tokbench.bench.errors import ResultsError
+from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.results.run_folder import Results
 
 MeasureBpe = Callable[..., Results]
@@ -149,6 +150,30 @@ def test_a_baseline_may_be_that_of_a_git_revision(
     assert load_side("HEAD:a.baseline.json").snapshot.values == saved.values
     with pytest.raises(ResultsError, match="fetch-depth: 0"):
         load_side("HEAD:none.baseline.json")
+
+
+def test_a_gate_names_its_baseline_from_the_folder_of_the_config(
+    run: Results, tmp_path: Path
+) -> None:
+    """In the working folder of this test is neither the file nor a repository that holds it."""
+    folder = tmp_path / "repository" / "ci"
+    folder.mkdir(parents=True)
+    git(folder.parent, "init", "-q")
+    saved = baseline.save(run, folder / "a.baseline.json")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "baseline")
+    config = {
+        "name": "c",
+        "corpora": {"sentences": {"source": "builtin", "dataset": "sentences"}},
+        "tokenizers": {"b": {"type": "utf8_bytes"}},
+    }
+    for name in ("a.baseline.json", "HEAD:a.baseline.json"):
+        gated = load_config({**config, "gate": {"baseline": name}}, folder=folder)
+        assert load_gate_base(gated).snapshot.values == saved.values
+        (folder / "a.baseline.json").unlink(missing_ok=True)
+    ungated = load_config(config, folder=folder)
+    with pytest.raises(UsageError, match="names no baseline; add `gate: {baseline: FILE}`"):
+        load_gate_base(ungated)
 
 
 @pytest.mark.parametrize(
