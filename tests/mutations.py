@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 N = int(os.environ.get("TOKBENCH_MUTATIONS", "200"))
@@ -45,6 +46,32 @@ def mutated(document: Any, chosen: random.Random) -> Any:
         else:
             holder[key] = chosen.choice(VALUES)
     return copy
+
+
+def changed_table(table: pa.Table, chosen: random.Random) -> pa.Table:
+    """Return a table with rows, a column or a value that its writer would not have written."""
+    how = chosen.choice(("rows", "column", "type", "name", "nulls", "value", "value", "value"))
+    if how == "rows":
+        some = [chosen.randrange(max(len(table), 1)) for _ in range(chosen.choice((0, 1, 5)))]
+        return table.take(pa.array(some, pa.int64())) if len(table) else table
+    name = chosen.choice(table.column_names)
+    at = table.column_names.index(name)
+    if how == "column":
+        return table.drop_columns([name])
+    if how == "name":
+        return table.rename_columns({name: chosen.choice(("x", name.upper()))})
+    if how == "type":
+        other = pa.array([chosen.choice(("x", "", None))] * len(table), pa.string())
+        return table.set_column(at, name, chosen.choice((other, pa.array(range(len(table))))))
+    values = table[name].to_pylist()
+    if how == "nulls":
+        return table.set_column(at, name, pa.array([None] * len(values), table[name].type))
+    if values:
+        values[chosen.randrange(len(values))] = chosen.choice((*VALUES, float("nan"), float("inf")))
+    try:
+        return table.set_column(at, name, pa.array(values, table[name].type))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return table  # the column cannot hold it
 
 
 def flipped(data: bytes, chosen: random.Random) -> bytes:

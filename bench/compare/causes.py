@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tokbench.bench.compare.align import AlignedSide, TokenIds
 from tokbench.bench.compare.comparison import Comparison, changed_parts
+from tokbench.bench.errors import ResultsError
 from tokbench.bench.results.run_folder import Results
 
 NEVER_MOVE_IDS = ("decoder", "post_processor")
@@ -63,7 +64,16 @@ class VocabularyEntries:
         return np.array([len(content or b"") for content in self.token_bytes], np.int64)
 
     def side(self, ids: Sequence[TokenIds]) -> AlignedSide:
-        """Return documents of this side for `align`."""
+        """Return documents of this side for `align`.
+
+        Raises `ResultsError` for an id that the vocabulary does not have.
+        """
+        highest = max((int(one.max()) for one in ids if len(one)), default=-1)
+        if highest >= len(self.token_bytes):
+            raise ResultsError(
+                f"a run folder is damaged or was edited: a document holds the id {highest}, which "
+                "its vocabulary does not have"
+            )
         return AlignedSide(ids=ids, token_bytes=self.token_bytes, byte_lengths=self.byte_lengths)
 
     def read(self, ids: bytes) -> tuple[bytes | None, ...]:

@@ -1,7 +1,7 @@
 """Rows of measurements and findings as they are read: values of the closed lists, JSON that parses.
 
-The tables of a sealed run are as they were written. Those of an older run, of a folder that was
-sealed anew, and the noisy ones, which no seal covers, may hold anything of the right type.
+The seal of a run shows that its tables are as they were written, but whoever changes a table can
+seal the folder anew; those of an older run and the noisy ones have no seal.
 """
 
 from __future__ import annotations
@@ -47,6 +47,38 @@ def check_findings(table: pa.Table, path: Path) -> pa.Table:
         if table[name].null_count:
             raise _damaged(path, f"a row without {name}")
     _check_json(table, "data", path)
+    return table
+
+
+def check_documents(table: pa.Table, counted: Mapping[str, int], path: Path) -> pa.Table:
+    """Return counts per document as they are; raise `ResultsError` where they cannot be.
+
+    `counted` is the number of documents of each language that `run.json` says were counted.
+    """
+    for field in table.schema:
+        column = table[field.name]
+        if field.name != "ids" and column.null_count:
+            raise _damaged(path, f"a document without {field.name}")
+        if pa.types.is_signed_integer(field.type) and len(column) and pc.min(column).as_py() < 0:
+            raise _damaged(path, f"a negative number of {field.name}")
+    if "language" in table.column_names:
+        there = {
+            row["values"]: row["counts"] for row in pc.value_counts(table["language"]).to_pylist()
+        }
+        for language in sorted(there.keys() | counted.keys()):
+            n, expected = there.get(language, 0), counted.get(language, 0)
+            if n != expected:
+                raise _damaged(path, f"{n} of {expected} documents of {language[:80]!r}")
+    return table
+
+
+def check_vocabulary(table: pa.Table, n_ids: int, path: Path) -> pa.Table:
+    """Return entries as they are; raise `ResultsError` where two have one id, or one too high."""
+    ids = table["id"]
+    if ids.null_count or pc.count_distinct(ids).as_py() < len(ids):
+        raise _damaged(path, "an id twice, or an entry without one")
+    if len(ids) and pc.max(ids).as_py() >= n_ids:
+        raise _damaged(path, f"an id above {n_ids - 1}, the highest of the tokenizer")
     return table
 
 

@@ -22,7 +22,12 @@ from tokbench.bench.errors import ResultsError
 from tokbench.bench.files import parse_json, read_bounded
 from tokbench.bench.results.digest import digest_of, table_digest
 from tokbench.bench.results.ranked import derived
-from tokbench.bench.results.rows import check_findings, check_measurements
+from tokbench.bench.results.rows import (
+    check_documents,
+    check_findings,
+    check_measurements,
+    check_vocabulary,
+)
 from tokbench.bench.results.run_file import LARGEST, read_run_file
 from tokbench.bench.results.schemas import (
     DOCUMENTS,
@@ -88,7 +93,7 @@ class Results:
         """All exact measurements, one row per value."""
         table = self._table("measurements.parquet", MEASUREMENTS)
         path = self.folder / "measurements.parquet"
-        return table if "files" in self.run else check_measurements(table, path)
+        return check_measurements(table, path)
 
     @cached_property
     def throughput(self) -> pa.Table:
@@ -110,17 +115,25 @@ class Results:
         """Witnesses, refusals, failures and warnings."""
         table = self._table("findings.parquet", FINDINGS)
         path = self.folder / "findings.parquet"
-        return table if "files" in self.run else check_findings(table, path)
+        return check_findings(table, path)
 
     def documents(
         self, tokenizer: str, corpus: str, columns: Sequence[str] | None = None
     ) -> pa.Table:
         """Counts per document of one tokenizer on one corpus; all columns, or those named."""
-        return self._table(f"documents/{tokenizer}@{corpus}.parquet", DOCUMENTS, columns)
+        name = f"documents/{tokenizer}@{corpus}.parquet"
+        counted = {
+            cell["language"]: cell["n"]
+            for cell in self.run["cells"]
+            if (cell["tokenizer"], cell["corpus"]) == (tokenizer, corpus) and cell["n"]
+        }
+        return check_documents(self._table(name, DOCUMENTS, columns), counted, self.folder / name)
 
     def vocabulary(self, tokenizer: str) -> pa.Table:
         """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
-        return self._table(f"vocabulary/{tokenizer}.parquet", VOCABULARY)
+        name = f"vocabulary/{tokenizer}.parquet"
+        n_ids = self.run["tokenizers"][tokenizer]["n_ids"]
+        return check_vocabulary(self._table(name, VOCABULARY), n_ids, self.folder / name)
 
     def has_segments(self, corpus: str) -> bool:
         """Whether text of a corpus was stored, and is still there."""
@@ -237,9 +250,15 @@ class Results:
             table = self._read(name, None if self.is_old else columns)
             if self.is_old and schema is MEASUREMENTS and "ranked" not in table.column_names:
                 table = table.append_column("ranked", derived(table, self.run["policy"]))
-            return _in_schema(table, schema, old=self.is_old).select(columns or schema.names)
+            table = _in_schema(table, schema, old=self.is_old).select(columns or schema.names)
         except (pa.ArrowException, KeyError) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
+        for field in table.schema:
+            if field.type != schema.field(field.name).type:
+                raise ResultsError(
+                    f"{self.folder / name}: is damaged or was edited: {field.name} holds {field.type}"
+                )
+        return table
 
     def _read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         try:

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from mutations import COUNTS, SEED, flipped, mutated
+from mutations import COUNTS, SEED, changed_table, flipped, mutated
 from tokbench.bench.cli import main
 from tokbench.bench.compare.baseline_file import seal_of
 from tokbench.bench.files import parse_json
 from tokbench.bench.results.run_folder import Results
-from tokbench.bench.results.seal import sealed_text
+from tokbench.bench.results.seal import file_digest, sealed_text
 
 MeasureBpe = Callable[..., Results]
 
@@ -102,10 +103,27 @@ def _filled(part: str, folder: Path, base: Path, tmp_path: Path) -> str:
     return f"{named.get(head, head)}{slash}{tail}"
 
 
+TABLES = ("table",) * 4
+
+
+def _damage_a_table(folder: Path, chosen: random.Random) -> None:
+    """Change a table as someone would who also makes its digest and the seal anew."""
+    path = folder / "run.json"
+    run: dict[str, Any] = parse_json(path.read_bytes())
+    del run["seal"]
+    name = chosen.choice(sorted(n for n in run["files"] if n.endswith(".parquet")))
+    pq.write_table(changed_table(pq.read_table(folder / name), chosen), folder / name)
+    run["files"][name] = file_digest(folder / name)
+    path.write_text(sealed_text(run), encoding="utf-8")
+
+
 def _damage(folder: Path, chosen: random.Random) -> None:
     """Change `run.json` as its writer would, as an older tokbench wrote it, or any file's bytes."""
     path = folder / "run.json"
-    how = chosen.choice(("bytes", "sealed", "sealed", "older", "gone", "environment"))
+    how = chosen.choice(("bytes", "sealed", "sealed", "older", "gone", "environment", *TABLES))
+    if how in TABLES:
+        _damage_a_table(folder, chosen)
+        return
     if how in ("sealed", "older"):
         run: dict[str, Any] = parse_json(path.read_bytes())
         del run["seal"]
