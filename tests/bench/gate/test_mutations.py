@@ -94,6 +94,12 @@ COMMANDS = [
     ("report", "BAD"),
     ("report", "BASE", "BAD"),
     ("baseline", "save", "BAD", "OUT/x.baseline.json"),
+    ("report", "BAD", "--format", "html"),
+    ("report", "BAD", "--format", "svg"),
+    ("report", "BAD", "--format", "latex"),
+    ("show", "BAD"),
+    ("leaderboard", "add", "BAD", "--to", "OUT/board.parquet"),
+    ("export", "hub", "BAD", "--output", "OUT/hub"),
 ]
 
 
