@@ -22,6 +22,7 @@ _CLOSED: Mapping[str, frozenset[str]] = {
     "status": frozenset(get_args(Status)),
 }
 _PRESENT = ("suite", "metric", "unit", "direction", "params", "status")
+_MAY_BE_NULL = {"ids", "words", "word_tokens", "continued_words", "single_token_words"}
 _NUMBERS = ("value", "ci_low", "ci_high")
 
 
@@ -57,9 +58,9 @@ def check_documents(table: pa.Table, counted: Mapping[str, int], path: Path) -> 
     """
     for field in table.schema:
         column = table[field.name]
-        if field.name != "ids" and column.null_count:
+        if field.name not in _MAY_BE_NULL and column.null_count:
             raise _damaged(path, f"a document without {field.name}")
-        if pa.types.is_signed_integer(field.type) and len(column) and pc.min(column).as_py() < 0:
+        if pa.types.is_signed_integer(field.type) and (pc.min(column).as_py() or 0) < 0:
             raise _damaged(path, f"a negative number of {field.name}")
     if "language" in table.column_names:
         there = {
