@@ -13,7 +13,12 @@ from tokbench.bench.markup import escape, markdown_table
 from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.sections import inequality, pairs, probing, survival, usage, vocabularies
-from tokbench.reports.sections.closing import method_section, reproduce_section, skipped_section
+from tokbench.reports.sections.closing import (
+    estimate_section,
+    method_section,
+    reproduce_section,
+    skipped_section,
+)
 from tokbench.reports.sections.conformance import conformance_section
 from tokbench.reports.sections.corpora import corpus_sections
 from tokbench.reports.sections.growth import growth_section
@@ -43,6 +48,7 @@ def page(view: View) -> str:
         *speed_section(view),
         *growth_section(view),
         *skipped_section(view),
+        *estimate_section(view),
         *reproduce_section(view),
         *method_section(view),
     ]

@@ -189,6 +189,11 @@ def conform(
 @CONFIG
 @SET
 @click.option("--estimate", is_flag=True, help="Measure a small part, and say what all will take.")
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1),
+    help="With --estimate: number of workers to estimate for.  [default: one per CPU, at most 4]",
+)
 @ROOT
 @OFFLINE
 @AS_JSON
@@ -196,13 +201,15 @@ def plan(
     config: str,
     overrides: tuple[str, ...],
     estimate: bool,
+    cores: int | None,
     root: Path | None,
     offline: bool,
     as_json: bool,
 ) -> None:
     """Show what a run of CONFIG would measure.
 
-    With --estimate also how much text it reads, and how many seconds, memory and disk it takes.
+    With --estimate also how much text it reads, and how many seconds, memory and disk it takes;
+    the run of the same config then sets what it took beside it, in detail.md.
     Exit code 3 if a file that CONFIG names is missing or of the wrong kind.
     """
     from tokbench.bench.console import message, result, result_json
@@ -211,7 +218,11 @@ def plan(
 
     loaded = load(config, overrides, root)
     made = make_plan(loaded)
-    found = _forecast(loaded, offline) if estimate else None
+    found = _forecast(loaded, offline, cores) if estimate else None
+    if found is not None:
+        from tokbench.bench.run.estimates import keep_estimate
+
+        keep_estimate(made, found.to_json())
     if as_json:
         cells = [cell._asdict() for cell in made.cells]
         more = {} if found is None else {"estimate": found.to_json()}
@@ -227,7 +238,7 @@ def plan(
         sys.exit(3)
 
 
-def _forecast(config: Config, offline: bool) -> Forecast:
+def _forecast(config: Config, offline: bool, cores: int | None) -> Forecast:
     from tokbench.bench.commands.upkeep.estimate import forecast
     from tokbench.bench.progress import SILENT
     from tokbench.bench.workers.executors import executor, interruptible
@@ -235,7 +246,7 @@ def _forecast(config: Config, offline: bool) -> Forecast:
 
     set_up_hub(offline=offline)
     with interruptible(), executor(None, SILENT) as workers:
-        return forecast(config, workers)
+        return forecast(config, workers, cores)
 
 
 @click.command()

@@ -29,6 +29,7 @@ from tokbench.bench.results.report import write_reports
 from tokbench.bench.results.run_folder import Results, load_results
 from tokbench.bench.run.cell_task import CellTask, forget_tokenizers
 from tokbench.bench.run.clock_input import time_tokenizers
+from tokbench.bench.run.estimates import kept_estimate, measured
 from tokbench.bench.run.folder import Rerun, open_folder, remove_cells
 from tokbench.bench.run.inputs import Prepared, RunContext, prepare
 from tokbench.bench.run.plan import Plan, cells_by_tokenizer, make_plan, seconds_by_part
@@ -128,7 +129,25 @@ def _run(context: RunContext, plan: Plan, folder: Path) -> RunOutcome:
     write_run(folder, record)
     context.progress.part("reports", 0.5)
     problems = _problems(tallies, prepared, found, timed)
-    return _report(context, folder, started, problems, _usage(found, asking))
+    usage = _usage(found, asking)
+    usage["estimate"] = _estimate(context, plan, folder, prepared, started, asking)
+    return _report(context, folder, started, problems, usage)
+
+
+def _estimate(
+    context: RunContext,
+    plan: Plan,
+    folder: Path,
+    prepared: Prepared,
+    started: datetime,
+    asking: SuiteRunner,
+) -> dict[str, Any]:
+    """Return the estimate of this plan, if there was one, and what all but the reports took."""
+    if (estimated := kept_estimate(plan)) is None:
+        return {}
+    seconds, peaks = context.watch.stop(), asking.peak_bytes
+    took = measured(folder, prepared.slices.values(), started, seconds, peaks)
+    return {"estimated": estimated, "measured": took}
 
 
 def _usage(found: Answers, asking: SuiteRunner) -> dict[str, dict[str, Any]]:
@@ -159,6 +178,7 @@ def _report(
     environment = {
         **describe(started),
         "executor": facts_of(context.executor),
+        "estimate": usage["estimate"],
         "problems": problems,
     }
     write_json(folder / "environment.json", environment)  # reports name the machine

@@ -31,6 +31,30 @@ def skipped_section(view: View) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in lines) if lines else "Nothing."
 
 
+def estimate_section(view: View) -> Iterator[str]:
+    """Yield what `plan --estimate` said beside what the run took, where it was asked."""
+    told = view.results.environment.get("estimate") or {}
+    if not told:
+        return
+    yield "## Estimate and truth"
+    yield "Before the reports were written; a run that went on measured its last part only."
+    rows = [
+        [name, _shown(told["estimated"].get(key), per), _shown(told["measured"].get(key), per)]
+        for key, name, per in (
+            ("bytes", "text, MB", 1e6),
+            ("cpu_seconds", "CPU, s", 1.0),
+            ("seconds", f"clock, s (estimated for {told['estimated'].get('jobs')} workers)", 1.0),
+            ("memory", "memory of a worker, MB", 1e6),
+            ("disk", "disk, MB", 1e6),
+        )
+    ]
+    yield table(["quantity", "estimated", "measured"], rows)
+
+
+def _shown(value: float | None, per: float) -> str:
+    return "unknown" if value is None else f"{value / per:,.1f}"
+
+
 def refusals(view: View) -> Iterator[str]:
     """Yield refusals, and what stopped a suite: equal messages once.
 

@@ -78,7 +78,9 @@ def forecast(config: Config, executor: Executor, jobs: int | None = None) -> For
     counting = growing * max(1.0, total / measured)
     cpu = once + counting + whole["suites"] + whole["timing"] + whole["reports"]
     seats = jobs or default_jobs()
-    clock_seconds = once + counting / seats + whole["timing"] + whole["reports"]
+    reading = _reading(taken["cpu_seconds"]) * max(1.0, total / measured)
+    at_once = _one_after_the_other(config, reading, counting - reading, seats)
+    clock_seconds = once + at_once + whole["timing"] + whole["reports"]
     documents = sum(rows for _, rows in sizes.values()) * total / measured
     return Forecast(
         bytes=total if None not in known.values() else None,
@@ -172,6 +174,17 @@ def _seconds(taken: Mapping[str, float]) -> tuple[float, float]:
     growing = ("encode", "decode", "words", "tally", "corpus")
     grows = sum(seconds for name, seconds in taken.items() if name in growing)
     return sum(taken.values()) - grows, grows
+
+
+def _reading(taken: Mapping[str, float]) -> float:
+    """Return the CPU seconds of making slices, which one worker does for each language."""
+    return sum(taken.get(name, 0.0) for name in ("corpus", "words"))
+
+
+def _one_after_the_other(config: Config, reading: float, rest: float, seats: int) -> float:
+    """Return the clock seconds of reading and then counting with so many workers."""
+    languages = sum(len(entry.options()) for entry in config.run.corpora.values())
+    return reading / min(seats, languages) + rest / seats
 
 
 def render(found: Forecast) -> str:

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tokbench.bench.commands.upkeep.estimate import forecast
+from tokbench.bench.commands.upkeep.estimate import _one_after_the_other, forecast
 from tokbench.bench.config.schema import load_config
 from tokbench.bench.run.plan import make_plan
 from tokbench.bench.workers.executors import Inline
@@ -58,3 +58,34 @@ def test_the_command_gives_the_estimate_and_leaves_nothing_behind(
     as_json = json.loads(tokbench(tmp_path, "plan", "c.yaml", "--estimate", "--json").stdout)
     assert as_json["estimate"]["bytes"] == 8
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.yaml", "en.txt", "fr.txt"]
+
+
+def test_a_run_sets_what_it_took_beside_its_estimate(tmp_path: Path, tokbench: Tokbench) -> None:
+    for language in ("en", "fr"):
+        (tmp_path / f"{language}.txt").write_text("nine char\n" * 500, encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(json.dumps({**config(), "reports": ["detail"]}), "utf-8")
+    assert tokbench(tmp_path, "plan", "c.yaml", "--estimate", "--cores", "64").returncode == 0
+    assert tokbench(tmp_path, "run", "c.yaml", "--jobs", "0").returncode == 0
+    folder = tmp_path / "runs" / "mine-1"
+    told = json.loads((folder / "environment.json").read_text(encoding="utf-8"))["estimate"]
+    assert told["estimated"]["jobs"] == 64
+    assert (told["estimated"]["bytes"], told["measured"]["bytes"]) == (10_000, 9_000)
+    assert told["measured"]["disk"] > 9000
+    page = (folder / "detail.md").read_text(encoding="utf-8")
+    assert "| text, MB | 0.0 | 0.0 |" in page.partition("## Estimate and truth")[2]
+
+
+def test_languages_are_read_by_one_worker_each() -> None:
+    loaded = load_config(
+        {
+            **config(),
+            "corpora": {
+                "s": {
+                    "source": "builtin",
+                    "dataset": "sentences",
+                    "languages": ["eng_Latn", "fin_Latn"],
+                }
+            },
+        }
+    )
+    assert _one_after_the_other(loaded, reading=100.0, rest=60.0, seats=6) == 60.0
