@@ -11,8 +11,10 @@ import first_hour
 SECTIONS = {section.name: section for section in first_hour.sections()}
 
 
-def test_there_is_a_path_for_each_reader_and_a_page_on_one_decision() -> None:
+def test_commands_are_found_in_the_readme_the_paths_and_the_page_on_one_decision() -> None:
     assert list(SECTIONS) == [
+        "Try it",
+        "Measure your own",
         "Choosing a tokenizer",
         "Gating a library",
         "Research",

@@ -110,7 +110,7 @@ def why_doubtful(meta: SliceMeta) -> str | None:
     else:
         return None
     return (
-        f"lengths do not follow those of {meta.pivot} ({found}, where translations have 0.5 or "
-        f"more); check that the same {meta.matched_by} is the same text, since premiums of text "
-        "that is not parallel mean nothing"
+        f"lengths do not follow those of {meta.pivot} ({found}; translations have 0.5 or more); "
+        f"check that rows of the same {meta.matched_by} are the same text: premiums require "
+        "parallel text"
     )

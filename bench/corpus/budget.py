@@ -61,5 +61,5 @@ class Budget:
         if self._checks_ratio and too_much:
             raise CorpusError(
                 f"{where}: unpacks to more than {UNPACKED_PER_PACKED} times its {packed:,} bytes; "
-                "if that is right, set `limits.corpus_bytes` to the size it may have"
+                "if this is intended, set `limits.corpus_bytes` to its unpacked size"
             )

@@ -73,7 +73,7 @@ def file_sha256(path: Path) -> str:
 def changed_meanwhile(name: str) -> CorpusError:
     """Return the error for a file that was written to while it was read."""
     return CorpusError(
-        f"{name} changed while it was read; run again when nothing writes to it any more"
+        f"{name} changed while it was being read; run again once nothing writes to it"
     )
 
 

@@ -87,14 +87,16 @@ def unpacking(file: SourceFile) -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, EOFError) as exc:
-        raise CorpusError(f"{file.part} is not a whole {file.packing} file: {exc}") from exc
+        raise CorpusError(f"{file.part} is truncated or not a {file.packing} file: {exc}") from exc
     except (RuntimeError, NotImplementedError) as exc:  # what zipfile says of passwords and methods
         if file.packing != "zip":
             raise
         raise CorpusError(f"{file.part} cannot be unpacked: {exc}; unpack it yourself") from exc
     except OSError as exc:
         if file.packing is not None and exc.errno is None:  # so do bz2 and Zstandard complain
-            raise CorpusError(f"{file.part} is not a whole {file.packing} file: {exc}") from exc
+            raise CorpusError(
+                f"{file.part} is truncated or not a {file.packing} file: {exc}"
+            ) from exc
         raise CorpusError(f"cannot read {file.part}: {exc.strerror or exc}") from exc
 
 
@@ -131,7 +133,7 @@ def _member(archive: zipfile.ZipFile, part: str) -> str:
     names = [name for name in names if not name.startswith("__MACOSX/")]
     if len(names) != 1:
         raise CorpusError(
-            f"{part} holds {len(names):,} files and can be read only if it holds one; unpack it"
+            f"{part} holds {len(names):,} files; only an archive of one file can be read: unpack it"
         )
     return names[0]
 
@@ -179,7 +181,9 @@ def refuse_impostor(head: bytes, part: str, *, markup: bool) -> None:
     """Raise `CorpusError` where the first bytes of what should be text are something else."""
     for start, name in _PACKED.items():
         if head.startswith(start):
-            raise CorpusError(f"{part} is packed with {name}; give it that suffix, or unpack it")
+            raise CorpusError(
+                f"{part} is packed with {name}; add that suffix to its name, or unpack it"
+            )
     for start, name in _OTHER.items():
         if head.startswith(start):
             raise CorpusError(f"{part} is {name}")

@@ -140,16 +140,17 @@ def _format(file: SourceFile, entry: Corpus) -> Format:
     if suffix in _ARCHIVES:
         packings = ", ".join(PACKINGS)
         raise CorpusError(
-            f"{file.part}: {suffix} files are not read, only {packings}; unpack it or pack it anew"
+            f"{file.part}: {suffix} files are not supported, only {packings}; unpack it, or "
+            "compress it again"
         )
     found = given or _FORMATS.get(suffix)
     if found is None:
         raise CorpusError(
-            f"{file.part}: unknown format, since the suffix names none; write `format: txt` (or "
+            f"{file.part}: unknown format; rename the file or set `format: txt` (or "
             "jsonl, json, csv, parquet)"
         )
     if found == "parquet" and file.packing is not None:
-        raise CorpusError(f"{file.part}: Parquet files are packed inside; unpack this one")
+        raise CorpusError(f"{file.part}: Parquet is compressed inside already; unpack this file")
     return found
 
 
@@ -360,7 +361,7 @@ def _list_items(text: str, file: SourceFile) -> Iterator[dict[str, Any]]:
             raise CorpusError(f"{file.part}, row {number} is missing: the list does not end")
         closed = text[place - 1] == "]"
     if text[place:].strip():
-        raise CorpusError(f"{file.part}: something follows the end of the list; remove it")
+        raise CorpusError(f"{file.part}: text follows the end of the list; remove it")
 
 
 def _after(space: re.Pattern[str], text: str, place: int) -> int:

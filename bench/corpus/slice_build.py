@@ -223,7 +223,7 @@ def _final(staged: _Staged, entry: Corpus) -> Iterator[Document]:
     if entry.join is None:
         return _kept_rows(staged)
     if entry.weight is not None:
-        raise CorpusError("rows that are joined have no weights; leave `join` or `weight` out")
+        raise CorpusError("`join` and `weight` cannot be combined; remove one")
     return iter([_joined(staged, entry)])
 
 
@@ -461,6 +461,6 @@ def _notes(reading: Reading, tally: RowCounts, taken: _Taken) -> Iterator[str]:
     if taken.nul_documents:
         yield (
             f"{plural(taken.nul_documents, 'document')} with "
-            f"{plural(taken.nul_characters, 'NUL character')} (U+0000); some tokenizers cut text "
+            f"{plural(taken.nul_characters, 'NUL character')} (U+0000); some tokenizers end text "
             "there"
         )

@@ -177,8 +177,8 @@ class Results:
             names += [f"vocabulary/{name}.parquet" for name in {t for t, _ in pairs}]
         if digest_of({n: table_digest(self._read(n)) for n in names}) != self.run["digest"]:
             raise ResultsError(
-                f"{self.folder}: the tables do not have the digest that run.json names, so a file "
-                "is damaged or was edited: restore the folder, or run its config again with --new"
+                f"{self.folder}: the digest of the tables is not the one in run.json: a file is "
+                "damaged or was edited; restore the folder, or run its config again with --new"
             )
 
     @property

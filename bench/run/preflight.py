@@ -129,7 +129,7 @@ def _misfit(path: Path, written: str, entry: TokenizerPlugin, option: str) -> st
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (gzip.BadGzipFile, zlib.error, EOFError) as exc:
-        return f"{written!r} is not a whole gzip file: {exc}"
+        return f"{written!r} is truncated or not a gzip file: {exc}"
     except OSError as exc:
         return f"{written!r} cannot be read: {exc.strerror or exc}"
     refuse_pointer(head, written)

@@ -322,11 +322,11 @@ class _LaneWorker:
             raise _Lost(str(exc)) from exc
 
     def turn(self, case: int, number: int, *, warm_up: bool) -> list[_Lap]:
-        laps: list[_Lap] = self._ask("while it was timed", _turn, case, number, warm_up)
+        laps: list[_Lap] = self._ask("while it was being timed", _turn, case, number, warm_up)
         return laps
 
     def end(self) -> tuple[_Lap, int]:
-        loaded, peak = self._ask("while it was timed", _end)
+        loaded, peak = self._ask("while it was being timed", _end)
         return loaded, peak
 
     def _ask(self, doing: str, fn: Callable[..., Any], *arguments: object) -> Any:

@@ -182,7 +182,7 @@ def run_in_fresh_process(job: RaceJob) -> Race:
     finally:
         process.stop()
     if isinstance(found, Died):
-        raise TokbenchError(f"{found.reason} while it was timed")
+        raise TokbenchError(f"{found.reason} while it was being timed")
     return found
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import psutil
 
 from tokbench.bench.console import result
 from tokbench.bench.errors import UsageError
@@ -61,7 +62,7 @@ def measure(
                 for version, command in commands.items():
                     found = overhead(_run(command, config, Path(folder, version)))
                     if number:  # the first reads corpora and fills the cache
-                        load = os.getloadavg()[0]
+                        load = psutil.getloadavg()[0]
                         yield OverheadSample(
                             config=config.stem, version=version, overhead=found, load=load
                         )

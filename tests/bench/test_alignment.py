@@ -52,7 +52,7 @@ def test_aligned_lines_raise_no_doubt_and_shuffled_ones_do(parallel, n: int) -> 
     assert doubts(parallel(lines(n, "a "), lines(n, "bcd ", seed=1))) == []
     (doubt,) = doubts(parallel(lines(n, "a "), shuffled(lines(n, "bcd ", seed=1))))
     assert doubt.startswith("lengths do not follow those of en (rank correlation ")
-    assert "check that the same line number is the same text" in doubt
+    assert "check that rows of the same line number are the same text" in doubt
 
 
 def test_files_that_part_company_halfway_are_noticed(parallel) -> None:

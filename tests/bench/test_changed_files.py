@@ -81,7 +81,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error_and_leaves_no_slice(
         (tmp_path / name).write_text("hello\nagain\n", encoding="utf-8")
     other = (tmp_path / "b.txt").write_text
     meddle(lambda: other("HELLO\nagain\n", encoding="utf-8"))
-    with pytest.raises(CorpusError, match="b.txt changed while it was read; run again"):
+    with pytest.raises(CorpusError, match="b.txt changed while it was being read; run again"):
         make(source="files", path="*.txt")
     assert not list(slices_folder().glob("*"))
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_changed_and_put_back_is_an_error_too(
         write(path, "hello\nagain\n")
 
     meddle(there_and_back)
-    with pytest.raises(CorpusError, match="a.txt changed while it was read"):
+    with pytest.raises(CorpusError, match="a.txt changed while it was being read"):
         make(source="files", path="a.txt")
 
 
@@ -106,7 +106,7 @@ def test_a_file_that_appears_while_a_glob_is_read_is_an_error(
 ) -> None:
     (tmp_path / "a.txt").write_text("hello\n", encoding="utf-8")
     meddle(lambda: (tmp_path / "b.txt").touch())
-    with pytest.raises(CorpusError, match="b.txt changed while it was read"):
+    with pytest.raises(CorpusError, match="b.txt changed while it was being read"):
         make(source="files", path="*.txt")
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_grows_is_read_no_further_than_it_was_long(
             file.write("0123456\n" * 100_000)
 
     meddle(grow)
-    with pytest.raises(CorpusError, match="a.txt changed while it was read"):
+    with pytest.raises(CorpusError, match="a.txt changed while it was being read"):
         make(source="files", path="a.txt")
 
 

@@ -73,7 +73,7 @@ def test_a_worker_that_fails_dies_hangs_or_never_starts_is_named_with_its_reason
     reasons = {failure.tokenizer: failure.reason for failure in failures}
     assert set(reasons) == {"raises", "dies", "hangs", "unloadable"}
     assert "ValueError: cannot go on" in reasons["raises"]
-    assert "its worker process ended (exit code 7) while it was timed" in reasons["dies"]
+    assert "its worker process ended (exit code 7) while it was being timed" in reasons["dies"]
     assert "no progress for 8 s (limits.seconds)" in reasons["hangs"]
     assert "PanicException: the regex engine ran out of stack" in reasons["unloadable"]
     sound = [s for s in samples if s.tokenizer == "sound" and s.phase != "load"]

@@ -111,7 +111,7 @@ def _config_problem(text: str, entry: HuggingFaceCorpus, key: str) -> str | None
     return (
         f"data set {entry.path!r} {what}; its configs are: {', '.join(names)}; name one in "
         "`config`, "
-        'or `config: "{language}"` where they are called like the languages'
+        'or `config: "{language}"` if they are named after the languages'
     )
 
 
@@ -131,7 +131,7 @@ def _cast_problem(text: str, name: str, entry: HuggingFaceCorpus) -> str:
     differ = ", ".join(sorted(found ^ meant)) or "their types"
     return (
         f"the files of {name} have different columns ({differ})"
-        f"{f', first in {file.group(1)}' if file else ''}, and `datasets` reads all of them alike; "
+        f"{f', first in {file.group(1)}' if file else ''}, and `datasets` requires the same columns in all of them; "
         f"use `source: files`, which reads only {' and '.join(columns_of(entry))}"
     )
 

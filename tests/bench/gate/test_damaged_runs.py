@@ -104,7 +104,7 @@ def test_an_older_run_has_no_seal_and_its_tables_are_held_against_the_digest(
     assert load_results(copy).measurements.equals(load_results(run).measurements)
     other = measure_bpe("b", tokenizers={"bpe": ("th",)}).folder
     shutil.copy(other / "measurements.parquet", copy)
-    with pytest.raises(ResultsError, match="do not have the digest that run.json names"):
+    with pytest.raises(ResultsError, match="digest of the tables is not the one in run.json"):
         load_results(copy)
 
 
