@@ -283,14 +283,14 @@ class ContentHash:
 
     def __init__(self) -> None:
         self._texts = hashlib.sha256()
-        self._weighted = False
+        self._weighted = self._begun = False
         self._columns = [hashlib.sha256() for _ in range(7)]
 
     def add_batch(self, batch: Any) -> None:
         """Take in a record batch of a slice."""
         for id, text in zip(_as_bytes(batch, "id"), _as_bytes(batch, "text"), strict=True):
             self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
-        values = [json.dumps(batch.column("cluster").to_pylist())[1:-1].encode() + b","]
+        values = [self._clusters_of(batch)]
         values.append(batch.column("characters").to_numpy().tobytes())
         values.append(batch.column("graphemes").to_numpy().tobytes())
         if batch.column("word_start").null_count == 0:
@@ -301,6 +301,13 @@ class ContentHash:
         if WEIGHT in batch.schema.names:
             self._columns[6].update(batch.column(WEIGHT).to_numpy().tobytes())
             self._weighted = True
+
+    def _clusters_of(self, batch: Any) -> bytes:
+        """Return clusters as JSON, which goes on from batch to batch as if there were one."""
+        if not batch.num_rows:
+            return b""
+        before, self._begun = b" " if self._begun else b"", True
+        return before + json.dumps(batch.column("cluster").to_pylist())[1:-1].encode() + b","
 
     def values(self) -> tuple[str, str]:
         """Return the hash over ids and texts, and the hash over all other columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,27 @@ from tokbench.bench.count.tally import ROUND_TRIP, WORD_COLUMNS, Cell, CorpusFac
 from tokbench.bench.results.schemas import COUNTS, DOCUMENTS
 
 GROUP_ROWS = 65_536
-"""Rows that one table has at least, unless it is the last."""
+"""Rows of every table but the last, however the documents were cut for counting."""
 
 
 def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Table]:
     """Yield the documents of some cells, in order; null where words are undefined."""
+    return _of_fixed_length(_counted_together(cells, tallies))
+
+
+def _of_fixed_length(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Cut tables anew after every `GROUP_ROWS` rows."""
+    held: pa.Table | None = None
+    for table in tables:
+        held = table if held is None else pa.concat_tables([held, table])
+        while held.num_rows > GROUP_ROWS:
+            yield held.slice(0, GROUP_ROWS).combine_chunks()
+            held = held.slice(GROUP_ROWS)
+    if held is not None:
+        yield held.combine_chunks()
+
+
+def _counted_together(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Table]:
     waiting: list[_TallyPart] = []
     for cell in cells:
         facts = tallies.facts(cell.key)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
     CancelledError,
@@ -16,6 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
@@ -63,33 +66,82 @@ class Inline:
         return future
 
 
+@dataclass
+class _Queue:
+    """The jobs of one group that an executor may not get yet, and the stages of those it has."""
+
+    waiting: deque[Callable[[], None]] = field(default_factory=deque)
+    stages: deque[int] = field(default_factory=deque)
+    running: list[int] = field(default_factory=list)
+
+    def ready(self) -> list[Callable[[], None]]:
+        """Take out what may be submitted: no job of the group has a lower stage and is not done."""
+        found = []
+        while self.stages and all(stage >= self.stages[0] for stage in self.running):
+            self.running.append(self.stages.popleft())
+            found.append(self.waiting.popleft())
+        return found
+
+
 class Foreign:
-    """An executor of another library, whose lost jobs end the run with a message."""
+    """An executor of another library, which knows nothing of jobs.
+
+    A job is submitted when those of its group with a lower stage are done: it reads what they
+    wrote. A job that the library loses ends the run with a message.
+    """
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.local, self.facts = is_local(executor), facts_of(executor)
+        self._lock = threading.Lock()
+        self._queues: dict[str, _Queue] = {}
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Submit a call; its future raises `ResultsError` where the executor lost it."""
         future: Future[T] = Future()
-        inner = self._executor.submit(fn, *args, **kwargs)
-        inner.add_done_callback(lambda done: self._hand_on(done, future))
+        job = args[0] if args else None
+        group, stage = getattr(job, "group", ""), getattr(job, "stage", 0)
+
+        def begin() -> None:
+            try:
+                inner = self._executor.submit(fn, *args, **kwargs)
+            except Exception as exc:  # a broken pool refuses, and this may be another thread
+                inner = Future()
+                inner.set_exception(exc)
+            inner.add_done_callback(lambda done: self._hand_on(done, future, group, stage))
+
+        with self._lock:
+            queue = self._queues.setdefault(group, _Queue())
+            queue.waiting.append(begin)
+            queue.stages.append(stage)
+        self._begin(group)
         return future
 
-    def _hand_on(self, done: Future[T], future: Future[T]) -> None:
+    def _begin(self, group: str) -> None:
+        with self._lock:
+            ready = self._queues[group].ready()
+        for begin in ready:
+            begin()
+
+    def _hand_on(self, done: Future[T], future: Future[T], group: str, stage: int) -> None:
         exc = CancelledError() if done.cancelled() else done.exception()
         if exc is None:
             future.set_result(done.result())
-        elif isinstance(exc, TokbenchError):
-            future.set_exception(exc)
         else:
-            lost = ResultsError(
-                f"executor {self.facts['name']} lost a job: {named(exc)}; run the same command "
-                "again: finished parts are kept"
-            )
-            lost.__cause__ = exc
-            future.set_exception(lost)
+            future.set_exception(self._told(exc))
+        with self._lock:
+            self._queues[group].running.remove(stage)
+        self._begin(group)
+
+    def _told(self, exc: BaseException) -> BaseException:
+        if isinstance(exc, TokbenchError):
+            return exc
+        lost = ResultsError(
+            f"executor {self.facts['name']} lost a job: {named(exc)}; run the same command again: "
+            "finished parts are kept"
+        )
+        lost.__cause__ = exc
+        return lost
 
 
 def is_local(executor: Executor) -> bool:

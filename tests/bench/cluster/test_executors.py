@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
@@ -11,15 +12,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import tokbench
 from run_files import exact_files
 from slow_jobs import Slow
 from small_config import CONFIG
+from tokbench.bench.corpus import slice_build
 from tokbench.bench.errors import ResultsError, UsageError
 from tokbench.bench.guard import Terminated
 from tokbench.bench.progress import SILENT
+from tokbench.bench.results import documents
+from tokbench.bench.run import cell_task
 from tokbench.bench.run.shared_place import check_seen
 from tokbench.bench.workers.executors import Inline, executor, interruptible
 from tokbench.bench.workers.job import perform
@@ -56,6 +61,52 @@ def test_executors_give_the_same_exact_files_and_are_named_in_the_environment(
     named = [one.environment["executor"] for one in (inline, elsewhere, threaded)]
     assert [one["name"] for one in named] == ["inline", "elsewhere", "ThreadPoolExecutor"]
     assert named[1]["workers"] == 3
+
+
+class Shuffled:
+    """Runs each job in a thread of its own, after a moment that a seed decides."""
+
+    local = True
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            future.set_result(fn(*args, **kwargs))
+
+        threading.Timer(self._random.uniform(0, 0.05), run).start()
+        return future
+
+
+def cut(monkeypatch: pytest.MonkeyPatch, batch_bytes: int, batches: int) -> None:
+    """Cut text after so many bytes, and cells after so many batches."""
+    monkeypatch.setattr(slice_build, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(cell_task, "PART_BATCHES", batches)
+    monkeypatch.setattr(cell_task, "SENT_BYTES", batch_bytes)
+
+
+ASKING = {**CONFIG, "suites": {"efficiency": {}, "witnesses": {"fuzz": 1}}, "texts": 2}
+
+
+def test_neither_the_cut_nor_the_order_of_jobs_changes_a_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "GROUP_ROWS", 20)  # of 48 documents
+    found = []
+    for number, (batch_bytes, batches) in enumerate([(2**20, 8), (700, 1), (300, 2)]):
+        cut(monkeypatch, batch_bytes, batches)
+        monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / f"cache-{number}"))
+        output = tmp_path / str(number)
+        ran = tokbench.run(ASKING, output, executor=Shuffled(number), keep_cells=True)
+        cells = len(list((ran.folder / "cells").rglob("*.cell")))
+        groups = pq.ParquetFile(ran.folder / "documents" / "a@s.parquet").num_row_groups
+        found.append((cells, groups, exact_files(ran.folder)))
+    assert len({cells for cells, _, _ in found}) == 3
+    assert {groups for _, groups, _ in found} == {3}
+    assert found[0][2] == found[1][2] == found[2][2]
 
 
 def test_suites_with_a_clock_are_skipped_where_jobs_run_elsewhere(tmp_path: Path, listener) -> None:
