@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tokbench.bench.console import Painted
 from tokbench.bench.results.report import Lookup, ScreenPlugin
 from tokbench.bench.results.run_folder import Results
-from tokbench.reports.terminal.lookup import lookup
-from tokbench.reports.terminal.overview import overview
-from tokbench.reports.view import view_of
+from tokbench.reports.terminal.lookup import looked_up, lookup
+from tokbench.reports.terminal.overview import overview, standings_of
+from tokbench.reports.view import verdicts, view_of
 
 
 class Summary(ScreenPlugin):
@@ -29,7 +30,21 @@ class Summary(ScreenPlugin):
             yield from overview(view, asked.focus, width)
             yield from _where(results)
 
+    def data(self, results: Results, asked: Lookup) -> Mapping[str, Any]:
+        """Return `values`, rows of the run, where some are asked for; else sentences and standings."""
+        view = view_of(results)
+        if asked.languages or asked.tokenizers or asked.metrics:
+            return {"values": looked_up(view, asked)}
+        return {"sentences": verdicts(view), "corpora": standings_of(view, asked.focus)}
+
 
 def _where(results: Results) -> Iterator[Sequence[Painted]]:
-    yield [("", None)]
-    yield [(f"report: {results.folder / 'report.md'}", None)]
+    """Name the first of the run's reports that a reader would open."""
+    wanted = results.run["config"]["reports"]
+    written = [file for name, file in _FILES.items() if name in wanted]
+    if written:
+        yield [("", None)]
+        yield [(f"report: {results.folder / written[0]}", None)]
+
+
+_FILES = {"markdown": "report.md", "html": "report.html", "detail": "detail.md"}

@@ -90,19 +90,21 @@ def report(
     metavar="LANGUAGE=SHARE",
     help="Rank tokenizers for a mix of languages, such as hin_Deva=0.6; repeatable.",
 )
+@AS_JSON
 def show(
     run: Path,
     languages: tuple[str, ...],
     tokenizers: tuple[str, ...],
     metrics: tuple[str, ...],
     focus: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Print the tables of a run, or the values you name.
 
     Without options: the table by tokenizer. With --language, --tokenizer or --metric: values with
     their intervals. The table fits the terminal: columns that do not fit are named below it.
     """
-    from tokbench.bench.console import result_painted, width
+    from tokbench.bench.console import result_json, result_painted, width
     from tokbench.bench.results.report import Lookup, screen
     from tokbench.bench.results.run_folder import load_results
 
@@ -110,8 +112,12 @@ def show(
     if shares and (languages or tokenizers or metrics):
         raise click.UsageError("--focus ranks all tokenizers: use it without the other options")
     results = load_results(run)
+    asked = Lookup(languages, tokenizers, metrics, shares)
     with showing(run):
-        lines = list(screen(results, Lookup(languages, tokenizers, metrics, shares), width()))
+        if as_json:
+            result_json(screen().data(results, asked))
+            return
+        lines = list(screen().show(results, asked, width()))
     result_painted(lines)
 
 

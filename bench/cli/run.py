@@ -115,7 +115,7 @@ def run(
             executor=workers,
             keep_cells=keep_cells,
         )
-    result_painted(screen(outcome.results, Lookup(), width()))
+    result_painted(screen().show(outcome.results, Lookup(), width()))
     for problem in outcome.problems:
         remark(problem)
     sys.exit(outcome.exit_code)

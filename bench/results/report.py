@@ -40,6 +40,10 @@ class ScreenPlugin(ReportPlugin):
         """Yield lines of at most `width` columns; `UsageError` for a name that is not in the run."""
         raise NotImplementedError
 
+    def data(self, results: Results, asked: Lookup) -> Mapping[str, Any]:
+        """Return what `show` would draw as values for JSON, unrounded; errors as `show`."""
+        raise NotImplementedError
+
 
 class HistoryPlugin(Plugin):
     """Options of one kind of report on several runs."""
@@ -59,11 +63,11 @@ def render_reports(names: Iterable[str], results: Results) -> dict[str, str]:
     return files
 
 
-def screen(results: Results, asked: Lookup, width: int) -> Iterator[Sequence[Painted]]:
-    """Yield the lines of a run on a terminal, from the report `summary`."""
+def screen() -> ScreenPlugin:
+    """Return the report that is shown on a terminal, `summary`."""
     found = plugins.without_options(ReportPlugin, "summary")
     assert isinstance(found, ScreenPlugin)
-    yield from found.show(results, asked, width)
+    return found
 
 
 def write_reports(

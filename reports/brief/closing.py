@@ -51,6 +51,10 @@ def reproduce_section(view: View) -> Iterator[str]:
         yield "This run was started from Python: give the config to `tokbench.run`."
     else:
         yield f"```\n{command(run)}\n```"
+    yield (
+        "The config, as below, is in the run folder too: `tokbench run RUN/config.yaml --root FOLDER`, "
+        "where FOLDER is what its relative paths start from."
+    )
     yield fenced(config_yaml(run["config"]), "yaml")
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     yield (

@@ -21,19 +21,32 @@ HIDDEN = frozenset({"documents", "unit_of_n", "draws"})
 
 def lookup(view: View, asked: Lookup, width: int | None) -> Iterator[Sequence[Painted]]:
     """Yield a table for each metric; `UsageError` for a name that the run does not have."""
-    known = list(dict.fromkeys(row["metric"] for row in view.rows))
-    _check("--metric", asked.metrics, known)
-    _check("--language", asked.languages, (k for metas in view.corpora.values() for k in metas))
-    _check("--tokenizer", asked.tokenizers, view.tokenizers)
-    metrics = asked.metrics or [name for name in USUAL if name in known]
     first = True
-    for metric in metrics:
+    for metric in _metrics(view, asked):
         rows = sorted(_chosen(view, asked, metric), key=lambda row: _place(view, row))
         if rows or asked.metrics:
             if not first:
                 yield [("", None)]
             first = False
             yield from _table(view, metric, rows, width)
+
+
+def looked_up(view: View, asked: Lookup) -> list[Row]:
+    """Return the rows of the tables of `lookup`, in their order, with every column."""
+    return [
+        row
+        for metric in _metrics(view, asked)
+        for row in sorted(_chosen(view, asked, metric), key=lambda row: _place(view, row))
+    ]
+
+
+def _metrics(view: View, asked: Lookup) -> Sequence[str]:
+    """Return the metrics that are asked for, or the usual ones, once all names are checked."""
+    known = list(dict.fromkeys(row["metric"] for row in view.rows))
+    _check("--metric", asked.metrics, known)
+    _check("--language", asked.languages, (k for metas in view.corpora.values() for k in metas))
+    _check("--tokenizer", asked.tokenizers, view.tokenizers)
+    return asked.metrics or [name for name in USUAL if name in known]
 
 
 def _check(option: str, names: Sequence[str], known: Iterable[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from tokbench.bench.console import Painted
 from tokbench.bench.errors import UsageError
@@ -38,6 +40,22 @@ def overview(view: View, focus: Mapping[str, float], width: int | None) -> Lines
     for sentence in mark_explained(view):
         yield [("", None)]
         yield from _plain(sentence, width)
+
+
+def standings_of(view: View, focus: Mapping[str, float]) -> dict[str, Any]:
+    """Return unit, weights and standings of each corpus that the overview shows."""
+    mixes = {
+        c: mix_for(view, c, focus) if focus else mix_of(view, c) for c in _with_focus(view, focus)
+    }
+    return {
+        corpus: {
+            "unit": mix.unit,
+            "weights": dict(mix.weights),
+            "standings": [asdict(standing) for standing in mix.standings],
+        }
+        for corpus, mix in mixes.items()
+        if mix is not None
+    }
 
 
 def _with_focus(view: View, focus: Mapping[str, float]) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +17,11 @@ from click.testing import CliRunner
 from tokbench.bench.cli import main
 from tokbench.bench.console import result_painted
 from tokbench.bench.errors import UsageError
+from tokbench.bench.files import parse_json
 from tokbench.bench.markup import cell_width
 from tokbench.bench.results.report import Lookup, screen
+from tokbench.bench.results.run_folder import load_results
+from tokbench.bench.results.seal import sealed_text
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports.terminal.layout import ScreenColumn, lay, wrapped
 
@@ -26,7 +31,8 @@ WIDTHS = (60, 80, 100, 140)
 
 def shown(run: RunOutcome, width: int, **asked: Any) -> Lines:
     return [
-        "".join(text for text, _ in line) for line in screen(run.results, Lookup(**asked), width)
+        "".join(text for text, _ in line)
+        for line in screen().show(run.results, Lookup(**asked), width)
     ]
 
 
@@ -65,7 +71,7 @@ def test_sentences_break_between_words_and_never_before_a_per_cent_sign() -> Non
 def test_the_best_is_bold_and_first_and_lossy_rows_have_a_mark(good_run: RunOutcome) -> None:
     styles = {
         line[0][0].split("  ")[0]: line[0][1]
-        for line in screen(good_run.results, Lookup(), 100)
+        for line in screen().show(good_run.results, Lookup(), 100)
         if re.match(r"(pieces|bytes|lossy)( †)?  ", line[0][0])
     }
     assert styles == {"pieces": "best", "bytes": None, "lossy †": "unranked"}
@@ -94,6 +100,34 @@ def test_one_value_is_shown_with_its_interval_and_count(good_run: RunOutcome) ->
     lines = shown(good_run, 80, languages=["en"], tokenizers=["bytes"], metrics=["tokens"])
     assert lines[0].startswith("tokens (")
     assert lines[2].split() == ["en", "bytes", "34.00", "–", "3"]
+
+
+def test_show_gives_the_same_to_a_program(good_run: RunOutcome) -> None:
+    """Costs are those of the table for a mix: bytes need 11.75 tokens per document."""
+    show = ["show", str(good_run.results.folder), "--json"]
+    done = CliRunner().invoke(main, [*show, "--focus", "en=3", "--focus", "ja=1"])
+    said = json.loads(done.output)["corpora"]["texts"]
+    assert said["weights"] == {"en": 0.75, "ja": 0.25}
+    assert {one["tokenizer"]: one["cost"] for one in said["standings"]}["bytes"] == 11.75
+    done = CliRunner().invoke(main, [*show, "--metric", "tokens", "--tokenizer", "bytes"])
+    rows = json.loads(done.output)["values"]
+    assert [(r["language"], r["value"], r["n"], r["ranked"]) for r in rows] == [
+        (r["language"], r["value"], r["n"], r["ranked"])
+        for r in good_run.results.measurements.to_pylist()
+        if (r["metric"], r["tokenizer"]) == ("tokens", "bytes")
+    ]
+
+
+def test_a_run_names_the_report_that_it_wrote(good_run: RunOutcome, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(good_run.results.folder, folder)
+    run = parse_json((folder / "run.json").read_bytes())
+    for reports, name in (({"html": {}}, "report.html"), ({"summary": {}}, None)):
+        run["config"]["reports"] = reports
+        (folder / "run.json").write_text(sealed_text({k: v for k, v in run.items() if k != "seal"}))
+        lines = screen().show(load_results(folder), Lookup(), 100)
+        last = "".join(text for text, _ in list(lines)[-1])
+        assert last == f"report: {folder / name}" if name else "report: " not in last
 
 
 def test_refused_values_show_their_reason(good_run: RunOutcome) -> None:
