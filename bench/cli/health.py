@@ -158,6 +158,7 @@ def init(
     """
     from tokbench.bench.commands.fresh import init as drafting
     from tokbench.bench.console import message, result
+    from tokbench.bench.markup import plural
     from tokbench.bench.workers.hub_access import set_up_hub
 
     set_up_hub(offline=offline)
@@ -172,6 +173,7 @@ def init(
     path = output or folder / drafting.NAME
     drafting.write(made.text, path, force=force)
     result(
-        f"{path}: {len(made.config.run.corpora)} corpora, {len(made.config.tokenizers)} tokenizers"
+        f"{path}: {plural(len(made.config.run.corpora), 'corpus', 'corpora')}, "
+        f"{plural(len(made.config.tokenizers), 'tokenizer')}"
     )
     message(f"next: tokbench validate {path}, then tokbench run {path}")

@@ -6,6 +6,7 @@ stays in the text. CSV cells are text, so ``NA`` and ``007`` stay what they are.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from tokbench.bench.config.corpora import BuiltinCorpus, Corpus, FilesCorpus
 from tokbench.bench.config.limits import Limits
@@ -123,15 +124,34 @@ def _line_ends(entry: FilesCorpus) -> str:
 
 
 def look(file: SourceFile, entry: FilesCorpus, limits: Limits) -> None:
-    """Look at the first bytes of a file; `CorpusError` where it is not what it should be."""
+    """Check the first bytes of a file; `CorpusError` where it is not what it should be."""
     if _format(file, entry) != "parquet":
-        with opened(file, Budget(limits), markup=entry.kind == "code"):
-            return
+        with unpacking(file), opened(file, Budget(limits), markup=entry.kind == "code") as stream:
+            # a limit may end the reading before a damaged row, but never before the first
+            lines = [stream.readline(HEAD_BYTES)] if entry.limit else _head(stream)
+        _refuse_other_bytes(file, lines)
+        return
     with unpacking(file), file.path.open("rb") as raw:
         head = raw.read(HEAD_BYTES)
     refuse_pointer(head, file.part)
     if not head.startswith(b"PAR1"):
         raise CorpusError(f"{file.part} is not a Parquet file (it does not begin with PAR1)")
+
+
+def _head(stream: IO[bytes]) -> list[bytes]:
+    """Return the first lines of a file, the last one perhaps in part."""
+    return stream.read(HEAD_BYTES).splitlines(keepends=True)
+
+
+def _refuse_other_bytes(file: SourceFile, lines: Sequence[bytes]) -> None:
+    """Raise `CorpusError` where lines are not UTF-8; the last one may end in half a character."""
+    position = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(line, final=number < len(lines))
+        except UnicodeDecodeError as exc:
+            raise _not_utf8(file, number, position, exc) from exc
+        position += len(line)
 
 
 def _format(file: SourceFile, entry: Corpus) -> Format:

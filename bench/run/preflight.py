@@ -18,7 +18,7 @@ from tokbench.bench.config.yaml_file import Loc
 from tokbench.bench.corpus.find_files import source_files
 from tokbench.bench.corpus.open_files import HEAD_BYTES, is_html, refuse_pointer
 from tokbench.bench.corpus.read_files import look
-from tokbench.bench.errors import InputError
+from tokbench.bench.errors import CorpusError, InputError
 from tokbench.bench.markup import did_you_mean, plural
 from tokbench.bench.paths import looking_at
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
@@ -78,8 +78,11 @@ def _of_corpus(config: Config, name: str) -> Iterator[Lack]:
     wrong: dict[str, str] = {}
     for key in entry.options():
         try:
-            for file in source_files(entry, key, config.folder)[:MOST_FILES]:
+            files = source_files(entry, key, config.folder)
+            for file in files[:MOST_FILES]:
                 look(file, entry, config.run.limits)
+            if all(file.path.stat().st_size == 0 for file in files):
+                raise CorpusError(f"{files[0].part} is empty")
         except InputError as exc:
             wrong[key] = str(exc)
     whole = f"corpora.{name}" if len(wrong) == len(entry.options()) else None

@@ -56,6 +56,22 @@ def test_validate_names_every_file_that_is_missing_or_something_else(folder: Pat
     assert "fine" not in done.output
 
 
+def test_validate_finds_text_that_is_empty_or_not_utf8_in_its_first_bytes(folder: Path) -> None:
+    corpus = "name: a\ncorpora: {n: {source: files, language: en, path: a.txt%s}}\n"
+    tokenizers = "tokenizers: [utf8_bytes]\n"
+
+    def answer(content: bytes, limit: str = "") -> str:
+        (folder / "a.txt").write_bytes(content)
+        (folder / "c.yaml").write_text(corpus % limit + tokenizers, encoding="utf-8")
+        return invoke("validate", "c.yaml", "--offline").output
+
+    assert "a.txt, line 2 is not UTF-8: byte 0xe9 at byte 7" in answer(b"one\ncaf\xe9\n")
+    assert answer(b"one\ncaf\xe9\n", ", limit: {rows: 1}").endswith(": fine\n")
+    assert "a.txt is empty" in answer(b"")
+    cut = b"a" * 4095 + "é".encode()  # the first 4,096 bytes end in half a character
+    assert answer(cut).endswith(": fine\n")
+
+
 def test_validate_ends_with_2_for_a_mistake_and_with_0_where_all_is_there(folder: Path) -> None:
     good = "name: a\ncorpora: {n: {source: files, language: en, path: news.en.txt}}\n"
     good += "tokenizers: {b: {type: utf8_bytes}}\n"

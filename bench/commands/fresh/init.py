@@ -13,17 +13,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tokbench.bench.commands.fresh.globs import globs
 from tokbench.bench.commands.fresh.text_files import (
     FORMATS,
     PACKINGS,
+    UNKNOWN,
     TextFile,
     lexer_of,
     look_at,
     suffix_of,
 )
+from tokbench.bench.config.corpora import FilesCorpus
+from tokbench.bench.config.corpus_options import LanguageOptions
+from tokbench.bench.config.limits import Limits
 from tokbench.bench.config.resolve import key_of, resolve, unused
 from tokbench.bench.config.schema import Config, load_config
-from tokbench.bench.errors import InputError, TokbenchError, UsageError
+from tokbench.bench.corpus.find_files import source_files
+from tokbench.bench.corpus.read_files import look
+from tokbench.bench.errors import CorpusError, InputError, TokbenchError, UsageError
 from tokbench.bench.files import write_whole
 from tokbench.bench.markup import listed, plural
 from tokbench.bench.run.preflight import lacks, told
@@ -117,7 +124,7 @@ def _look_through(folder: Path, named: Sequence[str]) -> _Files:
         if path.name.removesuffix(".gz").endswith(_TOKENIZERS):
             _add_tokenizer(found, written, folder)
         elif not named and _is_text(path):
-            _add_text(found, path, written)
+            _add_text(found, path, written, folder)
     return found
 
 
@@ -161,11 +168,28 @@ def _add_tokenizer(found: _Files, written: str, folder: Path) -> None:
     found.tokenizers[entry.key] = {**entry.entry, "file": written}
 
 
-def _add_text(found: _Files, path: Path, written: str) -> None:
+def _add_text(found: _Files, path: Path, written: str, folder: Path) -> None:
     try:
-        found.texts.append(look_at(path, written))
-    except UsageError as exc:
+        one = look_at(path, written)
+        _refuse_unreadable(one, folder)
+    except TokbenchError as exc:
         found.notes.append(f"left out: {exc}")
+    else:
+        found.texts.append(one)
+
+
+def _refuse_unreadable(one: TextFile, folder: Path) -> None:
+    """Raise `CorpusError` for what a run would not read."""
+    entry = FilesCorpus(
+        source="files",
+        languages={UNKNOWN: LanguageOptions(file=one.written)},
+        kind=one.kind,
+        format="txt" if one.format else None,
+    )
+    for file in source_files(entry, UNKNOWN, folder):
+        look(file, entry, Limits())
+        if file.path.stat().st_size == 0:
+            raise CorpusError(f"{file.part} is empty")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +208,19 @@ def _corpora(
 ) -> dict[str, _Corpus]:
     """Return corpora by name: files that differ by a language code, and each other file."""
     groups: dict[tuple[str, str], list[TextFile]] = {}
+    shared_globs = globs(folder, texts)
     for one in texts:
-        shared = one.pattern or ("code" if one.kind == "code" else one.written)
-        shared = "texts" if together else shared
+        shared = one.pattern or ("code" if one.kind == "code" else shared_globs.get(one.written))
+        shared = "texts" if together else shared or one.written
         groups.setdefault((shared, json.dumps(one.options())), []).append(one)
     found: dict[str, _Corpus] = {}
     for (stem, _), some in groups.items():
         name = unused(_corpus_name(stem), found)
-        found[name] = _corpus(folder, some, parallel=parallel, pivot=pivot)
+        found[name] = (
+            _gathered(stem, some)
+            if "*" in stem
+            else _corpus(folder, some, parallel=parallel, pivot=pivot)
+        )
     if not found:
         values = {
             "source": "builtin",
@@ -216,9 +245,19 @@ def _corpus_name(shared: str) -> str:
     name = path.name
     for suffix in (*PACKINGS, *FORMATS):
         name = name.removesuffix(suffix)
-    plain = name.replace("{language}", "").strip("._- ")
-    folder = path.parent.name.replace("{language}", "").strip("._- ")
+    plain = name.replace("{language}", "").strip("._-* ")
+    folder = path.parent.name.replace("{language}", "").strip("._-* ")
     return key_of(plain or folder or "texts")
+
+
+def _gathered(glob: str, some: Sequence[TextFile]) -> _Corpus:
+    """Return the corpus of many files in no known language."""
+    values = {"source": "files", "path": glob, "language": UNKNOWN, **some[0].options()}
+    comments = {"path": plural(len(some), "file"), "language": _UND}
+    return _Corpus(values=values, comments=comments)
+
+
+_UND = "und: no language in the file name; write its code (en, sw)"
 
 
 def _corpus(
@@ -238,7 +277,7 @@ def _corpus(
             left = [file for files in languages.values() for file in files[1:]]
             comments["languages"] = f"one file of each language; not: {listed(left, 3)}"
     if "und" in languages:
-        comments["languages"] = "und: no language in the file name; write its code (en, sw)"
+        comments["languages"] = _UND
     values |= some[0].options()
     values |= _parallel(folder, some, list(languages), parallel, pivot, comments)
     return _Corpus(values=values, comments=comments)
@@ -263,8 +302,8 @@ def _parallel(
     first = pivot or next((one for one in languages if one in ("en", "eng_Latn")), languages[0])
     if first not in languages:
         raise UsageError(f"--pivot {first}: there is no such language; there are: {languages}")
-    why = "as asked" if wanted else f"all files have {plural(lines.pop() or 0, 'line')}; is it so?"
-    comments["parallel"] = why
+    equal = f"all files have {plural(lines.pop() or 0, 'line')}; are they translations?"
+    comments["parallel"] = "as asked" if wanted else equal
     comments["pivot"] = "premiums are relative to this language"
     return {"parallel": True, "pivot": first}
 
