@@ -34,6 +34,7 @@ from tokbench.bench.results.schemas import REDEFINED
 
 if TYPE_CHECKING:
     from tokbench.bench.compare.explanation import Explanation
+    from tokbench.bench.compare.side_by_side import TextPair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,8 @@ class Comparison:
     explanations: tuple[Explanation, ...] = ()
     unexplained: tuple[str, ...] = ()
     """Changes that cannot be explained, and the option to set."""
+    texts: tuple[TextPair, ...] = ()
+    """Stored texts whose tokens changed, as both sides cut them."""
     let_pass: Mapping[Outcome, int] = field(default_factory=dict)
     """Values that pass only because of rules, by the outcome that they would have without them."""
     rules_from: Literal["base", "candidate"] | None = None

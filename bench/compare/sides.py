@@ -14,6 +14,7 @@ from tokbench.bench.compare.baseline_file import MOST_BYTES
 from tokbench.bench.compare.causes import changed_versions
 from tokbench.bench.compare.comparison import Comparison, compare
 from tokbench.bench.compare.explain import explain, without_ids
+from tokbench.bench.compare.side_by_side import text_pairs
 from tokbench.bench.compare.snapshot import Snapshot, snapshot_of
 from tokbench.bench.compare.stored_speed import stored_timing
 from tokbench.bench.config.gate import Gate, Rule
@@ -169,11 +170,13 @@ def compare_sides(
     )
     if base.results and candidate.results:
         explanations, unexplained = explain(base.results, candidate.results, comparison)
+        texts = tuple(text_pairs(base.results, candidate.results, comparison))
     else:
         baselines = [s.snapshot.name for s in (base, candidate) if s.results is None]
-        explanations, unexplained = (), without_ids(comparison, baselines)
+        explanations, unexplained, texts = (), without_ids(comparison, baselines), ()
     return replace(
         comparison,
+        texts=texts,
         explanations=explanations,
         unexplained=unexplained,
         on_rules=tuple(_on_rules(comparison, base.snapshot.rules, gate.rules)),

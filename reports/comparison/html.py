@@ -8,8 +8,9 @@ from tokbench.bench.compare.causes import changed_versions
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import Explanation
 from tokbench.bench.compare.report import ComparisonPlugin
+from tokbench.bench.compare.side_by_side import CutToken
 from tokbench.bench.compare.snapshot import Key, snapshot_of
-from tokbench.bench.markup import count, number
+from tokbench.bench.markup import count, number, plural
 from tokbench.bench.results.report import HistoryPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.comparison.change_points import (
@@ -32,13 +33,14 @@ from tokbench.reports.comparison.moves import (
     change,
     figure,
     moves,
+    piece,
     pieces,
     reason_of,
     signed,
     signed_percent,
     where,
 )
-from tokbench.reports.page.document import Section, Table, document
+from tokbench.reports.page.document import Cuts, Section, Table, Token, document
 
 
 class ComparisonHtml(ComparisonPlugin):
@@ -56,6 +58,7 @@ class ComparisonHtml(ComparisonPlugin):
                 *_tokens(facts),
                 *_moved(moves(comparison)),
                 *_reasons(comparison),
+                *_side_by_side(comparison),
                 Section(title="Method", sentences=list(_method(comparison))),
             ],
         )
@@ -158,6 +161,34 @@ def _explained(explanation: Explanation) -> Iterator[Table]:
             for s in explanation.top
         ]
         yield Table(title=f"{title}, segments", header=header, rows=rows, left=5)
+
+
+def _side_by_side(comparison: Comparison) -> Iterator[Section]:
+    """Yield stored texts as both sides cut them; a click opens one, a token tells its id."""
+    if comparison.texts:
+        yield Section(
+            title="Texts",
+            sentences=[
+                "Texts that both runs hold and whose tokens changed: of each language the one that "
+                "grew or shrank most. Tokens with a bar above are cut by one side alone."
+            ],
+            cuts=[
+                Cuts(
+                    title=f"{pair.tokenizer} on {pair.corpus}, {pair.language}, document "
+                    f"{pair.document_id}: {len(pair.base):,} → {len(pair.candidate):,} tokens",
+                    sides=[
+                        ("base", list(map(_token, pair.base))),
+                        ("candidate", list(map(_token, pair.candidate))),
+                    ],
+                )
+                for pair in comparison.texts
+            ],
+        )
+
+
+def _token(token: CutToken) -> Token:
+    n = plural(len(token.content), "byte")
+    return Token(piece(token.content), f"id {token.id}, {n}", token.shared)
 
 
 def _method(comparison: Comparison) -> Iterator[str]:

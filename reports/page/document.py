@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
@@ -28,13 +28,30 @@ class Table:
     note: str = ""
 
 
+class Token(NamedTuple):
+    """A token as a reader sees it, what a pointer on it tells, and whether all sides cut it."""
+
+    text: str
+    about: str
+    shared: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """One text as several sides cut it, folded below its title."""
+
+    title: str
+    sides: Sequence[tuple[str, Sequence[Token]]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A heading with sentences and tables below it."""
+    """A heading with sentences, tables and texts below it."""
 
     title: str
     sentences: Sequence[str] = ()
     tables: Sequence[Table] = ()
+    cuts: Sequence[Cuts] = ()
 
 
 def document(title: str, answer: Sequence[str], sections: Sequence[Section]) -> str:

@@ -53,6 +53,18 @@ class Visit:
     def value(self, expression: str) -> Any:
         return self.page.evaluate(expression)
 
+    def faults(self) -> list[tuple[str, list[str]]]:
+        """Return what axe calls serious or critical: the rule, and some elements."""
+        axe = pytest.importorskip(
+            "axe_playwright_python.base", reason="needs axe: tokbench[browser]"
+        )
+        self.value(axe.AXE_FILE_PATH.read_text(encoding="utf-8") + "; undefined")
+        return [
+            (one["id"], [node["html"][:200] for node in one["nodes"]][:3])
+            for one in self.value("axe.run()")["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+
     def settle(self) -> None:
         """Wait until the explorer shows what was asked for."""
         self.page.evaluate("explorerDrawn")

@@ -30,7 +30,12 @@ def runs(measure: Callable[..., RunOutcome]) -> list[Results]:
         languages = {"en": {"file": "en.jsonl"}, HOSTILE: {"file": "x.jsonl", "tag": "fr"}}
         corpus = {"source": "files", "path": "{file}", "languages": languages, "id": "id"}
         toy = {"type": "toy_pieces", "pieces": pieces}
-        config = {"corpora": {"c": corpus}, "tokenizers": {"toy": toy}, "keep_ids": True}
+        config = {
+            "corpora": {"c": corpus},
+            "tokenizers": {"toy": toy},
+            "keep_ids": True,
+            "texts": 9,
+        }
         return measure({**config, "reports": []}, TEXTS).results
 
     return [run(["the", " cat"]), run([" cat"])]
@@ -61,6 +66,19 @@ def test_a_comparison_opens_with_the_tokens_and_shows_segments(pages: dict[str, 
     # "the" costs three bytes instead of one token: 4 times 2 more on the 10 tokens there were in en
     assert "toy: +" in text[text.index('id="answer"') :]
     assert "<td>t · h · e</td>" in text
+
+
+def test_a_comparison_shows_texts_as_both_sides_cut_them(
+    pages: dict[str, Path], comparison: Comparison
+) -> None:
+    """`the cat and the cat` loses two pieces `the`, each of which is t, h, e now."""
+    pair = comparison.texts[0]
+    assert (pair.language, pair.document_id, pair.change) == ("en", "1", 4)
+    assert [t.content for t in pair.base if not t.shared] == [b"the", b"the"]
+    assert [t.content for t in pair.candidate if not t.shared] == [b"t", b"h", b"e"] * 2
+    text = pages["comparison.html"].read_text(encoding="utf-8")
+    assert "toy on c, en, document 1: 9 → 13 tokens" in text
+    assert re.search(r'<span class="token k0 differs" title="id \d+, 3 bytes">the</span>', text)
 
 
 @pytest.mark.parametrize("name", ["comparison.html", "history.html"])
@@ -96,3 +114,21 @@ def test_tables_are_sorted_by_a_click_and_nothing_runs(
     head.click()
     assert table.locator("tbody tr").all_inner_texts() == before
     assert page.page.locator("img").count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["comparison.html", "history.html"])
+def test_nothing_stands_in_the_way_of_assistive_technology(
+    visit: Any, pages: dict[str, Path], name: str, scheme: str
+) -> None:
+    assert visit(pages[name], color_scheme=scheme, reduced_motion="reduce").faults() == []
+
+
+@pytest.mark.browser
+def test_a_text_is_unfolded_by_a_click(visit: Any, pages: dict[str, Path]) -> None:
+    page = visit(pages["comparison.html"]).page
+    second = page.locator("details").nth(1)
+    assert not second.locator(".token").first.is_visible()
+    second.locator("summary").click()
+    assert second.locator(".flow").first.inner_text() == "the␣dog"
