@@ -110,12 +110,7 @@ def match(
     corpus. Raises `UsageError` where the trainer's merges do not nest.
     """
     key, block = entry
-    trainer = trained_models.trainer_of(block)
-    if not isinstance(trainer, NestedTrainer):
-        raise UsageError(
-            f"--match: {key} is trained by {block.trainer}, whose smaller vocabularies are not "
-            "prefixes of its larger ones; use byte_bpe, or sweep the sizes and read the report"
-        )
+    trainer = _nested(key, block)
     if reference not in config.tokenizers:
         known = suggest(reference, config.tokenizers)
         raise UsageError(f"--match {reference}: {config.path} has no such tokenizer{known}")
@@ -141,6 +136,17 @@ def match(
         limit=limit,
         exhausted=limit < trainer.vocab_size,
         trained_on_it=corpus in (None, block.corpus),
+    )
+
+
+def _nested(key: str, block: TrainEntry) -> NestedTrainer:
+    """Return the trainer of a block; raise `UsageError` where its vocabularies do not nest."""
+    trainer = trained_models.trainer_of(block)
+    if isinstance(trainer, NestedTrainer):
+        return trainer
+    raise UsageError(
+        f"--match: {key} is trained by {block.trainer}, whose smaller vocabularies are not "
+        "prefixes of its larger ones; use byte_bpe, or sweep the sizes and read the report"
     )
 
 

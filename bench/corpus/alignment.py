@@ -23,7 +23,7 @@ FEWEST = 20
 """Documents below which alignment is not judged."""
 
 PART_DOCUMENTS = 100
-"""Documents that a part has at least."""
+"""Least number of documents in a part."""
 
 PARTS = 8
 
@@ -53,7 +53,7 @@ def with_alignment(slices: Mapping[str, Slice]) -> dict[str, Slice]:
 
 
 def length_facts(pivot: IntArray, other: IntArray) -> dict[str, Any]:
-    """Return the spread of length ratios and the rank correlations; two lengths a document.
+    """Return the spread of length ratios and the rank correlations of two lengths per document.
 
     >>> facts = length_facts(np.array([10, 20, 30, 40]), np.array([20, 20, 60, 90]))
     >>> facts["ratio_median"], facts["length_correlation"]
@@ -88,7 +88,7 @@ def rank_correlation(a: IntArray, b: IntArray) -> float | None:
 
 
 def _ranks(values: IntArray) -> npt.NDArray[np.float64]:
-    """Return ranks from 1; values that are equal share the mean of theirs."""
+    """Return ranks from 1; equal values share the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
     return ranks

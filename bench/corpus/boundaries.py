@@ -53,7 +53,7 @@ def word_starts(points: CodePoints) -> IntArray:
 
 
 def _ignored(classes: npt.NDArray[np.uint8]) -> Flags:
-    """Which characters belong to the one before them in any case (WB4)."""
+    """Which characters always belong to the one before them (WB4)."""
     marks = _of(("Extend", "ZWJ", "Format"))[classes]
     marks[0] = False
     marks[1:] &= ~_of(("CR", "LF", "Newline"))[classes[:-1]]

@@ -13,14 +13,14 @@ from tokbench.bench.errors import CorpusError
 from tokbench.bench.workers import heartbeat
 
 UNPACKED_PER_PACKED = 200
-"""Size of unpacked data ÷ size of the file above which it is an error, unless bytes are limited."""
+"""Highest ratio of unpacked to packed size, unless `limits.corpus_bytes` is set."""
 
 SMALL_BYTES = 2**16
-"""Unpacked data up to this size is never too much for its file."""
+"""Unpacked data up to this size is always allowed."""
 
 
 class Budget:
-    """Adds up what a reading takes; each method raises `CorpusError` where it is too much.
+    """Counts the bytes and seconds of a reading; each method raises `CorpusError` above a limit.
 
     >>> from tokbench.bench.config.limits import Limits
     >>> Budget(Limits(corpus_bytes=10)).spend(11, "a.txt")
@@ -47,7 +47,7 @@ class Budget:
         self.look(where)
 
     def look(self, where: str) -> None:
-        """Look at the clock while a file is hashed, which costs time and no bytes of the limit."""
+        """Check the time limit while a file is hashed; hashing does not count towards the byte limit."""
         heartbeat.at("rows")
         if time.monotonic() - self._started > self._seconds:
             raise CorpusError(

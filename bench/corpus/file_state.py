@@ -21,7 +21,7 @@ _BLOCK = 2**20
 
 
 class FileState(NamedTuple):
-    """What the system says of a file; no program can set `changed_ns` back."""
+    """Facts about a file from the system; no program can set `changed_ns` back."""
 
     size: int
     written_ns: int
@@ -31,7 +31,7 @@ class FileState(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the last change is so long ago that a new one would be seen."""
+        """Whether the last change is old enough for a new one to be detected."""
         return time.time_ns() - max(self.written_ns, self.changed_ns) > SETTLED_NS
 
 
@@ -52,7 +52,7 @@ _hashed: dict[tuple[Path, FileState], str] = {}
 
 
 def known_file(path: Path, name: str, tick: Tick | None = None) -> KnownFile:
-    """Return what a file is known by now; raise `CorpusError` where it cannot be read."""
+    """Return the current state of a file; raise `CorpusError` if it cannot be read."""
     try:
         state = _state(path)
         if (known := _hashed.get((path, state))) is not None:
@@ -71,14 +71,14 @@ def file_sha256(path: Path) -> str:
 
 
 def changed_meanwhile(name: str) -> CorpusError:
-    """Return the error for a file that was written to while it was read."""
+    """Return the error for a file that changed while it was being read."""
     return CorpusError(
         f"{name} changed while it was being read; run again once nothing writes to it"
     )
 
 
 def check_unchanged(before: list[KnownFile], now: list[KnownFile]) -> None:
-    """Raise `CorpusError` where the files of a reading are not what they were at its start."""
+    """Raise `CorpusError` if a file changed since the reading began."""
     if before == now:
         return
     changed = sorted({one.name for one in set(before) ^ set(now)})

@@ -57,7 +57,7 @@ def source_files(entry: FilesCorpus | BuiltinCorpus, key: str, folder: Path) -> 
 
 
 def expand(written: str, folder: Path) -> list[tuple[Path, str]]:
-    """Return the files that a path or glob names, and what to call each; sorted per glob.
+    """Return the files that match a path or glob, with a name for each; sorted per glob.
 
     Raises `InputError` where there are none, or the system does not let one look.
     """

@@ -71,7 +71,7 @@ def opened(file: SourceFile, budget: Budget, *, markup: bool) -> Iterator[IO[byt
 
 
 def _refuse_bomb(file: SourceFile, size: int, budget: Budget) -> None:
-    """Unpack ahead where a file begins suspiciously: its rows would take much longer to read."""
+    """Unpack a suspicious file to its end first: reading its rows would take much longer."""
     done = 0
     with file.path.open("rb") as raw, _unpacked(raw, file) as inner:
         while block := inner.read(_BLOCK):
@@ -83,7 +83,7 @@ def _refuse_bomb(file: SourceFile, size: int, budget: Budget) -> None:
 
 @contextmanager
 def unpacking(file: SourceFile) -> Iterator[None]:
-    """Turn what the libraries say of a damaged file into a `CorpusError`."""
+    """Map the errors of the libraries on a damaged file to `CorpusError`."""
     try:
         yield
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, EOFError) as exc:
@@ -139,7 +139,7 @@ def _member(archive: zipfile.ZipFile, part: str) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """Bytes that are counted as they are read; of a plain file no more than it had at first."""
+    """Bytes counted as they are read; of a plain file, at most its size when it was opened."""
 
     def __init__(self, inner: Any, budget: Budget, part: str, size: int, *, packed: bool) -> None:
         self._inner = inner
@@ -166,7 +166,7 @@ class _Counted(io.RawIOBase):
 
 
 def refuse_pointer(head: bytes, part: str) -> None:
-    """Raise `CorpusError` where a file is a pointer to what was not fetched."""
+    """Raise `CorpusError` if a file is a pointer of Git LFS or git-annex."""
     if head.startswith((b"version https://git-lfs.github.com/", b"version https://hawser.")):
         raise CorpusError(
             f"{part} is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
@@ -178,7 +178,7 @@ def refuse_pointer(head: bytes, part: str) -> None:
 
 
 def refuse_impostor(head: bytes, part: str, *, markup: bool) -> None:
-    """Raise `CorpusError` where the first bytes of what should be text are something else."""
+    """Raise `CorpusError` if the first bytes are not those of text."""
     for start, name in _PACKED.items():
         if head.startswith(start):
             raise CorpusError(

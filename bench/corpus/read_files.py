@@ -55,13 +55,13 @@ _ARCHIVES = (".7z", ".rar", ".tar", ".tgz", ".tbz2", ".txz", ".lz4", ".br", ".lz
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What readers of files need to know besides the file."""
+    """What readers need besides the file."""
 
     entry: Corpus
     taken: Filter
     budget: Budget
     lengths: dict[SourceFile, int] = field(default_factory=dict)
-    """Rows of the JSON files that were read to their ends, taken or not."""
+    """Rows of the JSON files that were read completely, sampled or not."""
 
     @property
     def columns(self) -> tuple[str, str | None, str | None, str | None]:
@@ -266,14 +266,14 @@ def _read_jsonl(file: SourceFile, job: _Job) -> Iterator[Row]:
 
 
 class _KnownColumns:
-    """Which columns objects have had so far: one may lack a key, but a key that all lack is wrong."""
+    """Columns seen so far: one object may lack a key, but a key missing from all is an error."""
 
     def __init__(self, entry: Corpus) -> None:
         self._missing = dict.fromkeys(columns_of(entry))
         self._known: dict[str, None] = {}
 
     def look_at(self, cells: Mapping[str, object]) -> None:
-        """Take in one object."""
+        """Add one object."""
         if not self._missing:
             return
         self._known.update(dict.fromkeys(names_in(cells)))

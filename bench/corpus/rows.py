@@ -19,13 +19,13 @@ from tokbench.bench.workers import heartbeat
 ROWS_BETWEEN_WORDS = 4096
 
 DEEPEST = 8
-"""Dots that the name of a column may have."""
+"""Highest number of dots in a column name."""
 
 _NO_LABELS: Mapping[str, Sequence[str]] = {}
 
 
 class Row(NamedTuple):
-    """One row as a reader found it; nothing in it is trusted yet."""
+    """One row as read, before any check."""
 
     part: str
     """Name of the split or file."""
@@ -35,13 +35,13 @@ class Row(NamedTuple):
     id: object = None
     cluster: object = None
     skip: str | None = None
-    """Why the reader found no text here, where that is known."""
+    """Why there is no text, if the reader knows."""
     line: int | None = None
     """Line of the file, counted from 1, where rows have lines."""
     stripped: int = 0
     """Bytes of the line end that was taken off the text."""
     remark: str | None = None
-    """What is odd about the row; counted, and said of all such rows together."""
+    """What is unusual about the row; such rows are counted and reported together."""
     weight: object = None
 
 
@@ -79,7 +79,7 @@ class Document(NamedTuple):
 
 @dataclass(kw_only=True)
 class RowCounts:
-    """What happened to the rows of a reading."""
+    """Counts of rows taken and left out in a reading."""
 
     seen: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -157,7 +157,7 @@ def _cluster(row: Row, entry: Corpus) -> str | None:
 
 
 MOST = 2**53
-"""Weights beyond this are no longer whole in the arithmetic of trainers."""
+"""Trainers cannot represent larger weights exactly."""
 
 
 def _weight(row: Row, entry: Corpus) -> int:

@@ -52,7 +52,7 @@ class Order:
     key: str
     folder: Path
     budget: Budget
-    """What all of its reading may take, from the hashing of its files on."""
+    """Limits of the whole reading, including the hashing of its files."""
     target: Path
 
 
@@ -93,7 +93,7 @@ def _building(target: Path) -> Iterator[Path]:
 
 
 def _finish(content: _Content, meta: SliceMeta, target: Path) -> Slice:
-    """Write the content once more behind its metadata, which an Arrow file has at its start."""
+    """Write the final file: an Arrow file has its metadata at the start, so content is written twice."""
     finished = content.path.with_name("slice.arrow")
     _write(finished, _schema(meta), record_batches(content.path))
     finished.replace(target)
@@ -108,7 +108,7 @@ def _read(order: Order, entry: AnyCorpus, place: Path) -> Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class _Staged:
-    """Rows on disk, of which `kept` become documents."""
+    """Rows staged on disk; those in `kept` become documents."""
 
     path: Path
     kept: Any
@@ -275,7 +275,7 @@ def _write_content(batches: Iterable[Any], path: Path, reason: str | None) -> _C
 
 @dataclass(kw_only=True)
 class _Taken:
-    """Totals of the documents that were taken, added up as they are written."""
+    """Totals of the documents, summed as they are written."""
 
     bytes: int = 0
     stripped: int = 0
@@ -283,7 +283,7 @@ class _Taken:
     nul_characters: int = 0
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Take in some documents."""
+        """Add documents."""
         for one in documents:
             self.bytes += one.bytes
             self.stripped += one.stripped

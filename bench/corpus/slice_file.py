@@ -21,7 +21,7 @@ from tokbench.bench.errors import CorpusError
 from tokbench.bench.model import IntArray, Kind
 
 FORMAT = 3
-"""Version of the file's layout; a change of it makes all slices be built again."""
+"""Version of the file's layout; slices of another version are rebuilt."""
 
 METADATA_KEY = b"tokbench"
 
@@ -37,7 +37,7 @@ LARGE = 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class SliceMeta:
-    """What a slice is and what it was made of. It holds no clock, no host and no absolute path."""
+    """What a slice is and what it was made of, without clock, host or absolute path."""
 
     corpus: str
     language: str
@@ -53,7 +53,7 @@ class SliceMeta:
     sha256: str
     """Over ids and texts in order, each behind its length in bytes."""
     columns_sha256: str
-    """Over the other columns: lets damage to them be seen."""
+    """Over the other columns, to detect damage."""
     documents: int
     bytes: int
     """UTF-8 bytes of the texts as tokenizers get them."""
@@ -157,7 +157,7 @@ class SliceBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """One corpus in one language. It holds a path only, so it travels to workers at no cost."""
+    """One corpus in one language. It holds only a path, so it is cheap to send to workers."""
 
     path: Path
     meta: SliceMeta
@@ -264,13 +264,13 @@ class StoredIds(Sequence[str]):
 
 
 def open_slice(path: Path) -> Slice:
-    """Open a slice by its path without checking what it holds."""
+    """Open a slice by its path without checking its content."""
     reader = _open(path)
     return Slice(path=path, meta=SliceMeta.from_json(reader.schema.metadata[METADATA_KEY]))
 
 
 def is_intact(slice_: Slice) -> bool:
-    """Return whether a slice still holds what its metadata says; every byte of it is read."""
+    """Return whether the content of a slice matches its metadata; every byte is read."""
     digest = ContentHash()
     for batch in record_batches(slice_.path):
         batch.validate(full=True)
@@ -287,7 +287,7 @@ class ContentHash:
         self._columns = [hashlib.sha256() for _ in range(7)]
 
     def add_batch(self, batch: Any) -> None:
-        """Take in a record batch of a slice."""
+        """Add a record batch."""
         for id, text in zip(_as_bytes(batch, "id"), _as_bytes(batch, "text"), strict=True):
             self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
         values = [self._clusters_of(batch)]

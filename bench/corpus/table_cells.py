@@ -110,7 +110,7 @@ def _column(table: Any, name: str) -> Any:
 
 
 def _parsed(value: str | None, name: str, part: str, number: int) -> Any:
-    """Return what a JSON cell holds: text is text, and 5 is a number."""
+    """Return the value of a JSON cell: text stays text, and 5 is a number."""
     try:
         return None if value is None else json.loads(value)
     except (ValueError, RecursionError) as exc:

@@ -121,7 +121,7 @@ class Counter:
             return self.tokenizer.encode_batch(texts), None
 
     def _check_ids(self, batch: SliceBatch, encoded: Encoded) -> None:
-        """Look at the ids before anything relies on them, the decoder included."""
+        """Check the ids before anything, including the decoder, relies on them."""
         n, n_ids = len(encoded.offsets) - 1, self.tokenizer.vocabulary.n_ids
         if n != len(batch.ids):
             raise TokenizerError(f"it returned {n} lists of ids for {len(batch.ids)} documents")

@@ -16,7 +16,7 @@ from tokbench.bench.model import Tokenizer
 
 
 class IncrementalDecoder:
-    """Turns ids into text as they come, from the raw bytes of each id.
+    """Decodes ids one by one, from the raw bytes of each id.
 
     `token_bytes[i]` is the content of id i or None where it has none (such ids add nothing).
     `prefix_space` drops one space at the start of the text, for tokenizers that add it.
@@ -62,7 +62,7 @@ class IncrementalDecoder:
         return self._decode(self._token_bytes[token_id] or b"", final=False)
 
     def finish(self) -> str:
-        """Return what is left at the end: nothing, or U+FFFD for an unfinished character."""
+        """Return the rest at the end: nothing, or U+FFFD for an unfinished character."""
         return self._decode(b"", final=True)
 
     def _decode(self, data: bytes, *, final: bool) -> str:

@@ -1,4 +1,4 @@
-"""How the entry of a BPE vocabulary came about: the pairs that were joined, in their order."""
+"""How an entry of a BPE vocabulary was built: the pairs that were merged, in order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tokbench.bench.model import Merging
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """One step: two symbols side by side become one."""
+    """One merge: two adjacent symbols become one."""
 
     rank: int
-    """Of the merge: the lower, the earlier it was learned."""
+    """Rank of the merge; lower ranks were learned earlier."""
     left: Any
     right: Any
     symbols: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Texts that are in no slice, as a batch that can be counted."""
+"""Texts outside a slice, as a batch that can be counted."""
 
 from __future__ import annotations
 

@@ -68,17 +68,9 @@ def judge(
             lost[cause][i] = n_bytes
         if spaces.converted:
             converted[i] = spaces.converted
-        words, words_after = before.split(), after.split()
-        if words == words_after:  # as they are written: their normal forms are equal too
-            kinds[i] = LOSSY if i in with_unknown else NORMALIZED
-        elif "".join(words) == "".join(words_after):
-            kinds[i] = LOSSY
-        else:
-            pair = settle(before), settle(after)
-            alike = i not in with_unknown and pair[0].words == pair[1].words
-            kinds[i] = NORMALIZED if alike else LOSSY
-            if not alike and pair[0].letters != pair[1].letters:
-                suspects[i] = pair
+        kinds[i], pair = _kind_of(before, after, has_unknown=i in with_unknown)
+        if pair is not None:
+            suspects[i] = pair
     if suspects:
         _add_lost_characters(suspects, lost)
     _settle_causes(batch, lost, converted, _unplaced(with_unknown, boundaries))
@@ -87,6 +79,21 @@ def judge(
         lost=lost,
         findings=_witnesses(tokenizer, batch, encoded, decoded, boundaries, kinds, lost),
     )
+
+
+def _kind_of(
+    before: str, after: str, *, has_unknown: bool
+) -> tuple[int, tuple[Settled, Settled] | None]:
+    """Return the class of a text that differs, and both texts settled where characters are lost."""
+    words, words_after = before.split(), after.split()
+    if words == words_after:  # as they are written: their normal forms are equal too
+        return LOSSY if has_unknown else NORMALIZED, None
+    if "".join(words) == "".join(words_after):
+        return LOSSY, None
+    pair = settle(before), settle(after)
+    if not has_unknown and pair[0].words == pair[1].words:
+        return NORMALIZED, None
+    return LOSSY, pair if pair[0].letters != pair[1].letters else None
 
 
 def _unplaced(with_unknown: frozenset[int], boundaries: Boundaries | None) -> frozenset[int]:
@@ -102,7 +109,7 @@ def _settle_causes(
     converted: Mapping[int, int],
     unplaced: Iterable[int],
 ) -> None:
-    """Give lost bytes one cause each, and no document more than it has.
+    """Assign each lost byte one cause; a document cannot lose more bytes than it has.
 
     A zero-width character that became white space is spacing; what is unexplained in a document
     with unknown tokens, whose places are not known, is under them.
@@ -122,7 +129,7 @@ def _settle_causes(
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A text made equal to all that differ from it in normal form and white space only."""
+    """A text reduced to what stays the same under normal forms and white space."""
 
     text: str
     """As it was written."""
@@ -138,7 +145,7 @@ class Settled:
 
 
 def settle(text: str) -> Settled:
-    """Bring a text into the form that texts are compared in.
+    """Reduce a text to the form in which texts are compared.
 
     >>> settle(" e\u0301  b").words, settle("a b").letters
     (['é', 'b'], 'ab')
@@ -173,7 +180,7 @@ def _without_unknown(
     lost: dict[str, IntArray],
     watch: Stopwatch,
 ) -> frozenset[int]:
-    """Take unknown tokens off both sides and count the bytes under them.
+    """Remove unknown tokens from both sides and count the bytes they cover.
 
     The decoder writes something for an unknown token ("[UNK]", " ⁇ "); its letters must not
     stand in for letters that were lost. Returns the documents that have unknown tokens.
@@ -272,7 +279,7 @@ def _character_counts(texts: Sequence[Settled]) -> tuple[IntArray, IntArray]:
 
 
 def _bytes_of(texts: Sequence[Settled], keys: IntArray, counts: IntArray) -> IntArray:
-    """Return the bytes that all characters of a key take in the text as it was written."""
+    """Return the bytes of all characters of a key in the original text."""
     codes = keys & ((1 << _SHIFT) - 1)
     n_bytes = counts * (1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000))
     for number, text in enumerate(texts):
@@ -284,7 +291,7 @@ def _bytes_of(texts: Sequence[Settled], keys: IntArray, counts: IntArray) -> Int
 
 
 def _bytes_as_written(text: Settled) -> Mapping[str, int]:
-    """Share the bytes of a text out to the characters of its normal form.
+    """Distribute the bytes of a text over the characters of its normal form.
 
     Within each grapheme cluster, since normal forms do not reach beyond one: U+0958 takes three
     bytes, and the two characters it is normalized to take six.
@@ -385,7 +392,7 @@ def _witnesses(
 
 
 def explain(before: str, after: str, lost: dict[str, int]) -> str:
-    """Name in words what changed between a text and its round trip.
+    """Describe what changed between a text and its round trip.
 
     >>> explain("plain", " plain", {})
     'a leading space was added'

@@ -246,7 +246,7 @@ def empty_tally() -> ArrayTally:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerFacts:
-    """What suites and reports need to know of a tokenizer once it is gone."""
+    """Facts about a tokenizer that suites and reports need after it has been unloaded."""
 
     fingerprint: str
     fingerprint_parts: Mapping[str, str]
@@ -317,7 +317,7 @@ class CorpusFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The outcome of one cell: its tally, or why there is none."""
+    """The result of one cell: its tally, or the reason why there is none."""
 
     key: CellKey
     status: Status

@@ -73,7 +73,7 @@ Positive = Annotated[int, Field(gt=0)]
 
 
 class ModelCost(Plugin):
-    """What one language model asks for its tokens; what is left out is not computed."""
+    """Prices and sizes of one language model; what is omitted is not computed."""
 
     tokenizer: str = Field(description="Key of the model's tokenizer in the run.")
     input_per_million: NotNegative | None = Field(
@@ -97,7 +97,7 @@ class CostModel(Plugin):
 
 
 def price(tokens: int, per_million: float | None) -> float | None:
-    """Return the price of some tokens, None where no price was given.
+    """Return the price of a number of tokens; None if no price was given.
 
     >>> price(2_000_000, 2.5), price(10, None)
     (5.0, None)
@@ -106,7 +106,7 @@ def price(tokens: int, per_million: float | None) -> float | None:
 
 
 def context_used(tokens: float, context: int | None) -> float | None:
-    """Return the share of a context that some tokens take up, None where it was not given.
+    """Return the share of a context length that tokens take up; None if no length was given.
 
     >>> context_used(2048, 8192)
     0.25

@@ -17,7 +17,7 @@ import xxhash
 
 
 class TableDigest:
-    """The digest of one table, taken in piece by piece.
+    """The digest of one table, fed piece by piece.
 
     >>> def digest(*pieces):
     ...     one = TableDigest(pieces[0].schema)
@@ -35,7 +35,7 @@ class TableDigest:
         self._columns = [[xxhash.xxh3_128() for _ in range(3)] for _ in schema]
 
     def add(self, table: pa.Table) -> None:
-        """Take in the next rows."""
+        """Add the next rows."""
         self._rows += table.num_rows
         for digests, column in zip(self._columns, table.columns, strict=True):
             for digest, part in zip(digests, _parts(column.combine_chunks()), strict=True):

@@ -14,7 +14,7 @@ from tokbench.bench.count.tally import ROUND_TRIP, WORD_COLUMNS, Cell, CorpusFac
 from tokbench.bench.results.schemas import COUNTS, DOCUMENTS
 
 GROUP_ROWS = 65_536
-"""Rows of every table but the last, however the documents were cut for counting."""
+"""Rows of every table but the last, independent of how documents were batched for counting."""
 
 
 def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Table]:
@@ -23,7 +23,7 @@ def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Tab
 
 
 def _of_fixed_length(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut tables anew after every `GROUP_ROWS` rows."""
+    """Split tables into parts of `GROUP_ROWS` rows."""
     held: pa.Table | None = None
     for table in tables:
         held = table if held is None else pa.concat_tables([held, table])

@@ -138,7 +138,7 @@ def _labels(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
 
 
 Order = Mapping[str, Mapping[str, int]]
-"""Where each label of a level stands in the config."""
+"""Position of each label in the config, by level."""
 
 
 def _order(results: Results) -> Order:
@@ -176,7 +176,7 @@ def _axis(labels: Sequence[tuple[Any, ...]], names: Sequence[str]) -> pd.Index[A
 
 
 HEADLINES = ("bytes_per_token", "premium", "round_trip")
-"""What a notebook shows of a run: the first that it has."""
+"""Metrics that a notebook shows: the first one that a run has."""
 
 
 def html_summary(results: Results) -> str:

@@ -56,7 +56,7 @@ def cell_path(folder: Path, key: CellKey) -> Path:
 
 
 _NOISY = ("throughput.parquet", "timings.parquet")
-"""Tables outside the exact lane, which no digest covers."""
+"""Tables outside the exact lane; no digest covers them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class Results:
         return check_vocabulary(self._table(name, VOCABULARY), n_ids, self.folder / name)
 
     def has_segments(self, corpus: str) -> bool:
-        """Whether text of a corpus was stored, and is still there."""
+        """Whether text of a corpus was stored and still exists."""
         name = f"segments/{corpus}.parquet"
         return name in self.run.get("files", ()) and (self.folder / name).is_file()
 
@@ -163,7 +163,7 @@ class Results:
         return frame
 
     def check(self) -> None:
-        """Raise `ResultsError` when an exact file is not as it was written."""
+        """Raise `ResultsError` if an exact file was changed."""
         if "files" in self.run:
             check_files(self.folder, self.run["files"])
         else:  # an older run, whose tables are all there is to check

@@ -42,7 +42,7 @@ _TAIL = len('"\n}\n')
 
 
 def seal_holds(data: bytes) -> bool:
-    """Return whether the bytes of a `run.json` are those that were sealed."""
+    """Return whether the bytes of a `run.json` match its seal."""
     seal = data[-_TAIL - 64 : -_TAIL]
     opened = data[: -_TAIL - 64] + _ZEROS.encode() + data[-_TAIL:]
     return hashlib.sha256(opened).hexdigest().encode() == seal
@@ -74,5 +74,5 @@ def check_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def damaged_run(folder: Path, why: str) -> ResultsError:
-    """Return the error for a `run.json` that is not as it was written."""
+    """Return the error for a `run.json` that was changed."""
     return ResultsError(f"{folder / 'run.json'}: is damaged or was edited: {why}; {_HOW}")

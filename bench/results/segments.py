@@ -40,7 +40,7 @@ UintArray = npt.NDArray[np.uint32]
 
 
 class SegmentCut(NamedTuple):
-    """One text under one tokenizer: its ids and their places in its UTF-8, or why there are none."""
+    """One text under one tokenizer: ids and their byte positions, or why there are none."""
 
     ids: UintArray | None = None
     starts: UintArray | None = None
@@ -49,7 +49,7 @@ class SegmentCut(NamedTuple):
 
 
 class StoredDocument(NamedTuple):
-    """A document that is kept with its text, and its cuts by tokenizer."""
+    """A document stored with its text, and its tokens by tokenizer."""
 
     language: str
     document_id: str

@@ -19,7 +19,7 @@ from tokbench.bench.model import Tokenizer, Vocabulary
 from tokbench.bench.results.schemas import VOCABULARY, write_parquet
 
 LIMIT = 1 << 19
-"""Largest `n_ids` whose entries are all kept."""
+"""Highest `n_ids` up to which all entries are kept."""
 
 
 def vocabulary_table(vocabulary: Vocabulary, seen: Iterable[int]) -> pa.Table:

@@ -110,7 +110,7 @@ def bytes_of(documents: Sequence[str]) -> int:
 
 
 def lengths_of(documents: Sequence[str]) -> dict[str, int]:
-    """Return how long documents are: least, median, 90th percentile and most, in bytes.
+    """Return the lengths of documents in bytes: minimum, median, 90th percentile, maximum.
 
     >>> lengths_of(["a" * n for n in range(1, 101)])
     {'least': 1, 'median': 50, 'p90': 90, 'most': 100}

@@ -89,17 +89,17 @@ Texts = Mapping[Place, Iterable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """What a clock suite works on: tokenizers, and the documents of each corpus and language."""
+    """Input of a clock suite: tokenizers, and the documents of each corpus and language."""
 
     tokenizers: Mapping[str, TokenizerSource]
     texts: Texts
     seed: int
     progress: Callable[[str], None]
     share: Callable[[float], None] = lambda share: None
-    """Hears how much of a suite's timing is done, from 0 to 1."""
+    """Called with the share of a suite's timing that is done, from 0 to 1."""
     training: Mapping[str, Training] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
-    """How long a worker may be silent: over one sample, a load, or a training."""
+    """Seconds that a worker may take for one sample, a load or a training."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ class Schedule:
     rounds: int
     warm_ups: int
     seconds: float
-    """Repeated text is passed over until a sample takes about so long."""
+    """Repeated text is encoded again until a sample takes about this long."""
     pinned: frozenset[str]
     """Tokenizers that run twice."""
 
@@ -136,7 +136,7 @@ class Failure:
 
 
 class _Lane(NamedTuple):
-    """What has a process of its own."""
+    """A tokenizer with a number of threads: each has its own process."""
 
     tokenizer: str
     threads: int
@@ -263,7 +263,7 @@ class _Turns:
         cases: Iterable[int],
         action: Callable[[], None],
     ) -> None:
-        """Do something with a worker; what fails is written down, and a lost worker is let go."""
+        """Call a worker; failures are recorded, and a lost worker is dropped."""
         try:
             action()
         except _Lost as exc:
@@ -294,7 +294,7 @@ class _Lap:
 
 
 class _Lost(TokbenchError):  # noqa: N818 - where the worker went, not a fault of ours
-    """A worker that is of no more use."""
+    """Raised when a worker was lost."""
 
 
 class _LaneWorker:

@@ -32,7 +32,7 @@ REPLY_SECONDS = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """How much of a case a lap takes: every stride-th document, so many times over."""
+    """Part of a case that a lap encodes: every stride-th document, repeated."""
 
     stride: int = 1
     passes: int = 1
@@ -131,7 +131,7 @@ def ratios_of(found: Race, case: Case, number: int) -> list[float]:
 
 
 class InOneProcess:
-    """Both sides in this very process."""
+    """Both sides in this process."""
 
     def __init__(
         self, base: TokenizerSource, candidate: TokenizerSource, cases: Sequence[Case], seed: int

@@ -1,4 +1,4 @@
-"""How sure a ratio of speeds is, from rounds within processes.
+"""Interval of a ratio of speeds, from rounds within processes.
 
 Rounds of one process are alike: they share the addresses of its memory and the minute it ran in.
 So the unit is the process. Each gives the median of its rounds' ratios; the estimate is their
@@ -57,7 +57,7 @@ class Ratio:
 
     @property
     def covers_one(self) -> bool:
-        """Whether no difference is among what the interval allows."""
+        """Whether the interval includes 1, no difference."""
         return self.low <= 1 <= self.high
 
     def in_words(self) -> str:

@@ -47,7 +47,7 @@ def thinned(documents: Sequence[str], stride: int) -> Sequence[str]:
 
 
 def python_facts() -> Facts:
-    """Return what of this Python decides how fast it is."""
+    """Return the facts about this Python that decide its speed."""
     return {
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),

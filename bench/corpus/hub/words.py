@@ -40,7 +40,7 @@ def local_folder(entry: HuggingFaceCorpus, folder: Path) -> Path | None:
 
 @contextmanager
 def in_words(entry: HuggingFaceCorpus, key: str, folder: Path) -> Iterator[None]:
-    """Turn what `datasets` raises into a `CorpusError` that says what to do."""
+    """Map an exception of `datasets` to a `CorpusError` that says what to do."""
     try:
         yield
     except (GeneratorExit, KeyboardInterrupt):
@@ -87,7 +87,7 @@ def _is_local(entry: HuggingFaceCorpus, folder: Path) -> bool:
 
 
 def _damaged(exc: Exception) -> str | None:
-    """Return what Arrow or a parser says of a local file, where one of them failed."""
+    """Return the message of Arrow or a parser about a local file, if one of them failed."""
     found = [one for one in chain(exc) if type(one).__name__ in _PARSERS]
     return f"{type(found[-1]).__name__}: {found[-1]}" if found else None
 
@@ -158,7 +158,7 @@ def _slip_in_card(entry: HuggingFaceCorpus, folder: Path) -> str | None:
 
 
 def _tidy(message: str, entry: HuggingFaceCorpus, folder: Path) -> str:
-    """Take tokens and places on this machine out of a message."""
+    """Remove tokens and local paths from a message."""
     if (token := os.environ.get("HF_TOKEN")) and len(token) > 4:
         message = message.replace(token, "[token]")
     message = re.sub(r"\bhf_\w{6,}", "[token]", message)
