@@ -20,7 +20,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -67,7 +66,7 @@ class RayActors(ExecutorPlugin):
         address = self.address or os.environ.get("RAY_ADDRESS") or "local"
         with _connected(ray, address, jobs):
             number = min(jobs or int(ray.cluster_resources().get("CPU", 1)), MOST_JOBS)
-            start = partial(_ActorWorker, ray, _actor_class(ray))
+            start = _Actors(ray).start
             with Workers(number, on_loss=on_loss, start=start, name="ray", local=False) as workers:
                 workers.facts |= {"ray": ray.__version__, "nodes": len(ray.nodes())}
                 yield workers
@@ -161,20 +160,30 @@ class _Guard:
         """End the worker process."""
         if self._worker is not None:
             self._worker.stop()
+            self._worker = None
 
 
-def _actor_class(ray: Any) -> Any:
-    options = {"num_cpus": 1, "max_restarts": RESTARTS, "max_task_retries": RESTARTS}
-    return ray.remote(**options)(_Guard)
+class _Actors:
+    """The actors of a run: one that is done with its tokenizer takes the next, which is faster."""
+
+    def __init__(self, ray: Any) -> None:
+        options = {"num_cpus": 1, "max_restarts": RESTARTS, "max_task_retries": RESTARTS}
+        self._ray, self._kind = ray, ray.remote(**options)(_Guard)
+        self._idle: list[Any] = []
+
+    def start(self) -> _ActorWorker:
+        """Give a worker: an actor that is idle, else a new one."""
+        actor = self._idle.pop() if self._idle else self._kind.remote()
+        return _ActorWorker(self._ray, actor, self._idle)
 
 
 class _ActorWorker:
     """A worker of the pool that is an actor."""
 
-    def __init__(self, ray: Any, kind: Any) -> None:
-        self._ray = ray
-        self._actor = kind.remote()
+    def __init__(self, ray: Any, actor: Any, idle: list[Any]) -> None:
+        self._ray, self._actor, self._idle = ray, actor, idle
         self._words = ""
+        self._is_free = True
 
     def ask(
         self,
@@ -185,7 +194,7 @@ class _ActorWorker:
         closed: threading.Event | None = None,
     ) -> Any | Died:
         """Call a function in the actor's worker process; see `WorkerProcess.ask`."""
-        self._words = ""
+        self._words, self._is_free = "", False
         call = self._actor.ask.remote(pickle.dumps((fn, arguments)), memory, option)
         try:
             while not self._ray.wait([call], timeout=POLL_SECONDS)[0]:
@@ -195,6 +204,7 @@ class _ActorWorker:
         except self._ray.exceptions.RayError as exc:
             reason = f"its actor was lost ({type(exc).__name__})"
             return Died(kind="died", step=("start",), reason=reason)
+        self._is_free = True
         if word == "raised":
             raise value
         if word == "died":
@@ -207,6 +217,10 @@ class _ActorWorker:
         return self._words
 
     def stop(self) -> None:
-        """End the actor and its worker process."""
+        """End the worker process, and the actor too where it is lost or still at work."""
         with contextlib.suppress(self._ray.exceptions.RayError):
-            self._ray.kill(self._actor)
+            if self._is_free:
+                self._actor.end.remote()
+                self._idle.append(self._actor)
+            else:
+                self._ray.kill(self._actor)
