@@ -1,7 +1,8 @@
-"""What reports of a run show: the languages in focus, and the corpora whose text may be stored."""
+"""Checks across a config: languages in focus, stored texts, and keys that become file names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,26 @@ def display_mistakes(where: ConfigFile, run: RunConfig) -> Iterator[Mistake]:
                 yield where.mistake(("texts", corpus), text, on="key")
     if focus_corpus(run) is None and run.focus:
         yield from _focus_mistakes(where, run)
+
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
+"""Names that Windows cannot give to a file, or shortens."""
+
+
+def file_name_mistakes(where: ConfigFile, kind: str, keys: Mapping[str, str]) -> Iterator[Mistake]:
+    """Yield keys that are not file names on every system; `keys` has the key in the file of each.
+
+    macOS and Windows do not distinguish case: the files of `Qwen` would replace those of `qwen`.
+    """
+    seen: dict[str, str] = {}
+    for key, written in keys.items():
+        first = seen.setdefault(key.lower(), key)
+        if first != key:
+            why = f"differs from {first!r} in case only, and names of files may not; rename one"
+            yield where.mistake((kind, written), why, on="key")
+        elif _RESERVED.fullmatch(key):
+            why = "is not a file name on Windows; choose another name"
+            yield where.mistake((kind, written), f"{key!r} {why}", on="key")
 
 
 def focus_corpus(run: RunConfig) -> str | None:

@@ -29,7 +29,7 @@ from tokbench.bench import plugins
 from tokbench.bench.config import sweeps
 from tokbench.bench.config.advice import explain, in_yaml
 from tokbench.bench.config.corpora import CorpusEntry
-from tokbench.bench.config.display import display_mistakes
+from tokbench.bench.config.display import display_mistakes, file_name_mistakes
 from tokbench.bench.config.gate import Gate
 from tokbench.bench.config.languages import near_key
 from tokbench.bench.config.limits import Limits
@@ -246,6 +246,8 @@ def load_config(
     if run is not None:
         checker.train_blocks(run, entries, origins)
         checker.mistakes += display_mistakes(where, run)
+        checker.mistakes += file_name_mistakes(where, "corpora", {key: key for key in run.corpora})
+    checker.mistakes += file_name_mistakes(where, "tokenizers", origins)
     if run is None or checker.mistakes:
         raise error(checker.mistakes)
     return Config(

@@ -67,6 +67,9 @@ ANSWERS = [
     (("name: mine", "name: mine\nlimits: {memory: 4}"), "must be at least 100,000,000, not 4"),
     (("encoding: gpt2", "encoding: gpt4"), "'gpt4' is a model; its encoding is cl100k_base"),
     (("\n  a: {type: tiktoken, encoding: gpt2}", " gpt2"), "write a list: [gpt2]"),
+    (("  a: {", "  A: utf8_bytes\n  a: {"), "tokenizers.a: differs from 'A' in case only"),
+    (("  a: {", "  nul.v1: {"), "'nul.v1' is not a file name on Windows"),
+    (("  news:", "  news.:"), "'news.' is not a file name on Windows"),
     (("path:", "kind: source\n    path:"), "unknown value 'source'; use natural or code"),
 ]
 
