@@ -129,6 +129,23 @@ def _axis(scale: Scale, height: float, name: str = "") -> Iterator[Markup]:
         yield svg.text(scale.end, 12, name, text_anchor="end", class_="tick")
 
 
+class StackedLine(NamedTuple):
+    """One bar of a stacked chart: its label, its parts, and the row it shows."""
+
+    label: str
+    parts: Sequence[float]
+    t: int | None = None
+    language: int | None = None
+
+
+class CurvePoint(NamedTuple):
+    """A tokenizer on a curve over vocabulary sizes."""
+
+    t: int
+    x: float
+    y: float
+
+
 class ChartPoint(NamedTuple):
     """A tokenizer in a chart of two measures."""
 
@@ -256,36 +273,79 @@ def _points(placed: Sequence[tuple[ChartPoint, float, float]]) -> Iterator[Marku
 
 
 def stacked(
-    shares: Sequence[tuple[str, Sequence[float]]],
-    names: Sequence[str],
-    *,
-    width: float = 720,
-    place: Sequence[int] = (),
+    lines: Sequence[StackedLine], names: Sequence[str], *, labels: float = LABELS
 ) -> Markup:
-    """Draw one bar for each line, made of parts; the longest bar takes the whole width."""
-    longest = max((sum(parts) for _, parts in shares), default=0)
+    """Draw one bar for each line, made of parts; the longest bar takes the whole width.
+
+    `labels` is the width of the labels at the left, in px.
+    """
+    longest = max((sum(line.parts) for line in lines), default=0)
     if not longest:
         return Markup("")
-    scale = Scale(0, longest * 100, LABELS + 40, width - 12)
-    height = 30 + ROW * len(shares)
-    bars = []
-    for line, (label, parts) in enumerate(shares):
-        y, x = 22 + ROW * line, scale.start
-        bars.append(svg.text(LABELS + 32, y + 11, label, text_anchor="end", class_="label"))
-        for kind, part in enumerate(parts):
-            end = scale.at(sum(parts[: kind + 1]) * 100)
-            if part:
-                bars.append(
-                    svg.element(
-                        "rect", x=x, y=y, width=end - x, height=ROW - 4,
-                        class_=f"mark part{kind}", data_part=names[kind],
-                        data_t=place[line] if place else None,
-                    )
-                )  # fmt: skip
-            x = end
+    width, top = 720.0, 40.0
+    scale = Scale(0, longest * 100, labels + 40, width - 12)
+    height = top + 8 + ROW * len(lines)
+    rows = [
+        svg.group(
+            _bar(line, names, scale),
+            data_l=line.language,
+            transform=f"translate(0 {top + ROW * i:g})",
+        )
+        for i, line in enumerate(lines)
+    ]
+    used = [i for i in range(len(names)) if any(line.parts[i] for line in lines)]
+    axis = svg.group(_axis(scale, height - 18), transform="translate(0 18)")
     return svg.drawing(
-        [*_axis(scale, height, "% of bytes"), *bars], width=width, height=height, label="bytes lost"
+        [*_key(used, names, scale.start), axis, svg.group(rows, class_="rows")],
+        width=width,
+        height=height,
+        label="bytes lost, in % of bytes",
     )
+
+
+def _key(used: Sequence[int], names: Sequence[str], x: float) -> Iterator[Markup]:
+    """Say which colour is which part."""
+    yield svg.text(x - 8, 10, "% of bytes", text_anchor="end", class_="tick")
+    for kind in used:
+        yield svg.element("rect", x=x, y=1, width=10, height=10, class_=f"part{kind}")
+        yield svg.text(x + 14, 10, names[kind], class_="label")
+        x += 26 + 6.2 * len(names[kind])
+
+
+def _bar(line: StackedLine, names: Sequence[str], scale: Scale) -> Iterator[Markup]:
+    yield svg.text(scale.start - 8, 11, line.label, text_anchor="end", class_="label")
+    x = scale.start
+    for kind, part in enumerate(line.parts):
+        end = scale.at(sum(line.parts[: kind + 1]) * 100)
+        if part:
+            yield svg.element(
+                "rect", x=x, y=0, width=end - x, height=ROW - 4, class_=f"mark part{kind}",
+                data_part=names[kind], data_t=line.t, data_l=line.language,
+            )  # fmt: skip
+        x = end
+
+
+def curves(
+    lines: Sequence[tuple[str, Sequence[CurvePoint]]], *, x_name: str, y_name: str
+) -> Markup:
+    """Draw lines through points over a logarithmic axis, each with its name at its end."""
+    width, height = 720.0, 300.0
+    xs, ys = ([getattr(p, axis) for _, line in lines for p in line] for axis in "xy")
+    margin = (max(ys) - min(ys)) * 0.08 or 1
+    across = Scale(min(xs) / 1.2, max(xs) * 1.2, 54, width - 130, log=True)
+    down = Scale(min(ys) - margin, max(ys) + margin, height - 36, 14)
+    marks: list[Markup] = []
+    for name, line in lines:
+        places = [(p.t, across.at(p.x), down.at(p.y)) for p in line]
+        path = "L".join(f"{x:.1f} {y:.1f}" for _, x, y in places)
+        marks.append(svg.element("path", d=f"M{path}", class_="curve"))
+        marks += [
+            svg.group([svg.element("circle", cx=x, cy=y, r=4.5)], class_="mark", data_t=t)
+            for t, x, y in places
+        ]
+        marks.append(svg.text(places[-1][1] + 8, places[-1][2] + 4, name, class_="label"))
+    frame = _frame(across, down, x_name, y_name, height)
+    return svg.drawing([*frame, *marks], width=width, height=height, label=f"{y_name} by {x_name}")
 
 
 def ridges(

@@ -12,9 +12,13 @@ from tokbench.bench.count.tally import LOSS_CAUSES
 from tokbench.bench.markup import number, percent
 from tokbench.reports import charts
 from tokbench.reports.focus import counts_of
+from tokbench.reports.sweep import points as sweep_points
+from tokbench.reports.sweep import sweeps
 from tokbench.reports.view import TokenizerSummary, View, summarize
 
 BINS = 36
+MOST_CELLS = 60
+"""Bars of the chart of losses by language."""
 
 
 class Figure(NamedTuple):
@@ -31,7 +35,9 @@ def figures(view: View, corpus: str) -> Iterator[Figure]:
     for figure in (
         _premiums(view, corpus),
         *_trade_offs(view, corpus),
+        _sizes(view, corpus),
         _losses(view, corpus),
+        _losses_by_language(view, corpus),
         _spread(view, corpus),
     ):
         if figure.drawing:
@@ -126,29 +132,69 @@ def _speeds(view: View, corpus: str) -> dict[str, float]:
     return found
 
 
-def _losses(view: View, corpus: str) -> Figure:
-    """Bytes that do not come back, by class: one bar for each tokenizer and language above zero."""
+def _sizes(view: View, corpus: str) -> Figure:
+    """Bytes per token over vocabulary sizes: one line for each sweep of the config."""
     lines = []
-    for name in view.tokenizers:
-        totals = [_lost(view, corpus, name, cause) for cause in LOSS_CAUSES]
-        if sum(totals):
-            lines.append((name, totals))
+    for name, keys in sweeps(view).items():
+        line = [
+            charts.CurvePoint(view.tokenizers.index(p["tokenizer"]), p["ids"], p["bytes_per_token"])
+            for p in sweep_points(view, keys, corpus, ())
+        ]
+        if len(line) > 1:
+            lines.append((name, line))
     return Figure(
-        "loss",
-        "Bytes lost, by class",
-        "Share of the text's bytes that do not come back from encode and decode, over all "
-        f"languages. Classes: {', '.join(LOSS_CAUSES)}.",
-        charts.stacked(lines, LOSS_CAUSES, place=[view.tokenizers.index(n) for n, _ in lines]),
+        "sizes",
+        "Bytes per token by vocabulary size",
+        "One tokenizer trained in several sizes, over all languages of the corpus. Where the line "
+        "flattens, further entries save little.",
+        charts.curves(lines, x_name="ids", y_name="bytes/token") if lines else Markup(""),
     )
 
 
-def _lost(view: View, corpus: str, tokenizer: str, cause: str) -> float:
-    metas = view.corpora[corpus]
-    lost: list[float] = [
-        (view.value("lost_byte_share", tokenizer, corpus, k, cause=cause) or 0) * meta["bytes"]
-        for k, meta in metas.items()
+def _losses(view: View, corpus: str) -> Figure:
+    """Bytes that do not come back, by class: one bar for each tokenizer above zero."""
+    places = view.languages(corpus)
+    lines = [
+        charts.StackedLine(name, totals, t)
+        for t, name in enumerate(view.tokenizers)
+        if sum(totals := [_lost(view, corpus, name, cause, places) for cause in LOSS_CAUSES])
     ]
-    return sum(lost) / (sum(meta["bytes"] for meta in metas.values()) or 1)
+    return Figure(
+        "loss",
+        "Bytes lost, by class",
+        "Share of the text's bytes that do not come back from encode and decode, over all languages.",
+        charts.stacked(lines, LOSS_CAUSES),
+    )
+
+
+def _losses_by_language(view: View, corpus: str) -> Figure:
+    """The same for each tokenizer and language, those that lose most; empty for one language."""
+    places = view.languages(corpus)
+    cells = [
+        charts.StackedLine(f"{name}, {language}", totals, t, places.index(language))
+        for t, name in enumerate(view.tokenizers)
+        for language in by_script(view, corpus)
+        if sum(totals := [_lost(view, corpus, name, cause, [language]) for cause in LOSS_CAUSES])
+    ]
+    worst = sorted(cells, key=lambda line: -sum(line.parts))[:MOST_CELLS]
+    shown = f" The {len(worst)} largest of {len(cells)}." if len(cells) > len(worst) else ""
+    return Figure(
+        "loss-language",
+        "Bytes lost, by language and class",
+        "Share of a language's bytes that do not come back, of the tokenizers and languages that "
+        f"lose any, in focus.{shown}",
+        charts.stacked(worst if len(places) > 1 else [], LOSS_CAUSES, labels=210),
+    )
+
+
+def _lost(view: View, corpus: str, tokenizer: str, cause: str, languages: Sequence[str]) -> float:
+    """Return the share of the languages' bytes that is lost to a cause."""
+    sizes = {k: view.corpora[corpus][k]["bytes"] for k in languages}
+    lost: list[float] = [
+        (view.value("lost_byte_share", tokenizer, corpus, k, cause=cause) or 0) * n
+        for k, n in sizes.items()
+    ]
+    return sum(lost) / (sum(sizes.values()) or 1)
 
 
 def _spread(view: View, corpus: str) -> Figure:

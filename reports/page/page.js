@@ -371,21 +371,24 @@ function drawCharts() {
         mark.classList.toggle("hidden", off);
         if (figure.dataset.figure === "premium") for (let c = 0; c < 4; c++) mark.classList.toggle(`c${c}`, c === color);
       }
-      if (figure.dataset.figure === "premium") layRows(figure, chosen);
+      if (figure.dataset.figure === "premium") layRows(figure, 30, (row) => chosen.has(Number(row.dataset.l)));
+      else if (figure.dataset.figure.startsWith("loss"))
+        layRows(figure, 40, (row) =>
+          row.querySelector(".mark:not(.hidden)") && (row.dataset.l === undefined || chosen.has(Number(row.dataset.l))));
     }
     drawLegend(part);
   }
 }
 
-function layRows(figure, chosen) {
+function layRows(figure, top, wanted) {
   let at = 0;
   for (const row of figure.querySelectorAll(".rows > g")) {
-    const off = !chosen.has(Number(row.dataset.l));
+    const off = !wanted(row);
     row.classList.toggle("hidden", off);
-    if (!off) row.setAttribute("transform", `translate(0 ${30 + 17 * at++})`);
+    if (!off) row.setAttribute("transform", `translate(0 ${top + 17 * at++})`);
   }
   const svg = figure.querySelector("svg");
-  const height = 30 + 17 * at;
+  const height = top + 8 + 17 * at;
   svg.setAttribute("height", height);
   svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${height}`);
 }
@@ -408,11 +411,16 @@ function drawLegend(part) {
 
 // ---- details on hover and focus --------------------------------------------------------------
 
+// The metric whose values, by language, a chart draws.
+function metricOf(figure) {
+  return { premium: premiumMetric(), "loss-language": "lost_byte_share" }[figure.dataset.figure] || null;
+}
+
 function detailsOf(element) {
   const t = Number(element.dataset.t);
   const lines = [data.tokenizers[t].key];
   const figure = element.closest("figure");
-  const metric = figure && figure.dataset.figure === "premium" ? premiumMetric() : figure ? null : state.metric;
+  const metric = figure ? metricOf(figure) : state.metric;
   if (element.dataset.part) lines.push(`class: ${element.dataset.part}`);
   if (element.dataset.l !== undefined && metric) {
     const l = Number(element.dataset.l);
@@ -447,8 +455,9 @@ function openRow(event) {
   const mark = event.target.closest && event.target.closest("figure .mark[data-t]");
   if (!mark || (event.type === "keydown" && event.key !== "Enter")) return;
   const { t, l } = mark.dataset;
-  if (l !== undefined && state.metric !== premiumMetric() && grid(premiumMetric())) {
-    state.metric = premiumMetric();
+  const metric = metricOf(mark.closest("figure"));
+  if (l !== undefined && state.metric !== metric && grid(metric)) {
+    state.metric = metric;
     drawHeat();
   }
   const row = l === undefined
