@@ -40,7 +40,7 @@ GROUPS = {
     "Look": {
         "show": ListedCommand("report:show", "Print the tables of a run, or the values you name."),
         "report": ListedCommand(
-            "report:report", "Write a run's report again, or the history of several runs."
+            "report:report", "Write the reports of a run again, or a history of runs."
         ),
         "inspect": ListedCommand(
             "text:inspect", "Show how tokenizers split TEXT: tokens, ids, bytes."
@@ -75,7 +75,7 @@ GROUPS = {
     },
     "Train": {
         "lineage": ListedCommand(
-            "lineage:lineage", "Show how TOKEN of a BPE vocabulary is made, merge by merge."
+            "lineage:lineage", "Show the merges that make TOKEN of a BPE vocabulary."
         ),
         "train": ListedCommand("train:train", "Train the tokenizers of CONFIG that have `train:`."),
     },

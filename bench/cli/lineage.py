@@ -24,7 +24,7 @@ from tokbench.bench.cli.shared import AS_JSON, OFFLINE
 def lineage(
     token: str, tokenizers: tuple[str, ...], file: Path | None, offline: bool, as_json: bool
 ) -> None:
-    """Show how TOKEN of a BPE vocabulary is made, merge by merge.
+    """Show the merges that make TOKEN of a BPE vocabulary.
 
     TOKEN is the text of an entry, its raw spelling, or # and its id. Entries on the way that no
     text ends in are named. A TOKENIZER is an encoding of tiktoken, a sample, a file or folder, or a

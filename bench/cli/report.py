@@ -47,7 +47,7 @@ def report(
     options: Path | None,
     show: bool,
 ) -> None:
-    """Write a run's report again, or the history of several runs.
+    """Write the reports of a run again, or a history of runs.
 
     Reports read only the run folder: neither tokenizers nor corpora are needed.
     """

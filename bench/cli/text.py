@@ -66,7 +66,8 @@ def inspect(
     with _worker(loaded, content) as worker:
         most = None if shape == "json" else MOST_PIECES
         views, problems = inspect(loaded, content, (), executor=worker, lineage=lineage, most=most)
-    _print_views(views, shape, pieces=pieces)
+    if views or shape == "json":
+        _print_views(views, shape, pieces=pieces)
     _end(problems)
 
 

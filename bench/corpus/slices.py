@@ -34,6 +34,7 @@ from tokbench.bench.corpus.slice_file import (
 )
 from tokbench.bench.environment import Stopwatch, version_of
 from tokbench.bench.errors import CorpusError, InputError, Refusal
+from tokbench.bench.markup import plural
 
 __all__ = [
     "Slice",
@@ -206,6 +207,9 @@ def _restricted(whole: Slice, ids: Sequence[str], wanted: Sequence[str]) -> Slic
         return slice_build.restrict(whole, rows, target)
 
 
+INTERSECT = "use `missing_ids: intersect` to compare over the ids that all languages have"
+
+
 def _refuse_differing(corpus: str, pivot: str, ids: Mapping[str, list[str]]) -> None:
     wanted = set(ids[pivot])
     problems = []
@@ -213,17 +217,15 @@ def _refuse_differing(corpus: str, pivot: str, ids: Mapping[str, list[str]]) -> 
         if have != ids[pivot] and (differ := wanted ^ set(have)):
             lacks = [id for id in ids[pivot] if id in differ]
             extra = [id for id in have if id in differ]
-            told = [f"lacks {_some(lacks)}"] * bool(lacks) + [f"has also {_some(extra)}"] * bool(
+            told = [f"lacks {_some(lacks)}"] * bool(lacks) + [f"also has {_some(extra)}"] * bool(
                 extra
             )
-            problems.append(f"{language} ({len(have):,} ids) {' and '.join(told)}")
+            problems.append(f"{language} ({plural(len(have), 'id')}) {' and '.join(told)}")
     if problems:
-        more = f"; and {len(problems) - 5} more languages" if len(problems) > 5 else ""
+        more = f"; and {plural(len(problems) - 5, 'more language')}" if len(problems) > 5 else ""
         raise Refusal(
-            f"corpus {corpus!r}: ids differ from those of the pivot {pivot} ({len(wanted):,} ids): "
-            f"{'; '.join(problems[:5])}{more}; use `missing_ids: intersect` to compare over the "
-            "ids "
-            "that all languages have"
+            f"corpus {corpus!r}: ids differ from those of the pivot {pivot} "
+            f"({plural(len(wanted), 'id')}): {'; '.join(problems[:5])}{more}; {INTERSECT}"
         )
 
 

@@ -241,3 +241,9 @@ def test_colours_are_for_terminals_that_show_them(folder: Path) -> None:
     assert "\x1b[30;44mthe\x1b[0m | \x1b[30;45mn\x1b[0m" in coloured
     assert "\x1b" not in terminal_output(folder, TERM="xterm", NO_COLOR="1")
     assert "\x1b" not in terminal_output(folder, TERM="dumb")
+
+
+def test_where_no_tokenizer_can_be_loaded_there_is_no_table() -> None:
+    done = CliRunner().invoke(main, ["inspect", "hi", "owner/name", "--offline"])
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "owner/name cannot be reached" in done.stderr

@@ -254,7 +254,7 @@ MISALIGNED = {"en": {"1": "a", "2": "b", "3": "c"}, "fr": {"1": "d", "3": "e", "
 
 def test_ids_that_differ_are_refused_by_name(make, tmp_path) -> None:
     slices = languages_of(make, tmp_path, MISALIGNED)
-    message = r"'mine': .* pivot en \(3 ids\): fr \(3 ids\) lacks '2' and has also '4'"
+    message = r"'mine': .* pivot en \(3 ids\): fr \(3 ids\) lacks '2' and also has '4'"
     with pytest.raises(Refusal, match=message):
         check_parallel(slices)
 

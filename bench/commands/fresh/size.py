@@ -14,6 +14,7 @@ from typing import Any
 from tokbench.bench.commands.fresh.text_files import TextFile, look_at
 from tokbench.bench.config.resolve import key_of, resolve, unused
 from tokbench.bench.config.schema import Config, load_config
+from tokbench.bench.corpus.slices import INTERSECT
 from tokbench.bench.errors import UsageError
 from tokbench.bench.markup import count, number, plural, table
 from tokbench.bench.results.run_folder import Results
@@ -131,6 +132,9 @@ def sizes_of(files: Sequence[TextFile], config: Config, results: Results) -> lis
     ]
 
 
+_SAME_LINES = "with --parallel line n says the same in every file; leave it out to count alone"
+"""What to do without a config, where files have different lines."""
+
 _VALUES = ("tokens", "bytes_per_token", "premium")
 
 
@@ -152,7 +156,7 @@ def _size(
         bytes_per_token_interval=_interval(rows["bytes_per_token"]),
         premium=rows["premium"].get("value"),
         premium_interval=_interval(rows["premium"]),
-        reasons=tuple(dict.fromkeys(filter(None, said))),
+        reasons=tuple(dict.fromkeys(one.replace(INTERSECT, _SAME_LINES) for one in said if one)),
     )
 
 

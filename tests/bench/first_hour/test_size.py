@@ -60,7 +60,8 @@ def test_files_that_are_not_parallel_get_the_refusal_of_a_run(
         "0",
     ]
     done = tokbench(folder, *command)
-    assert "missing_ids: intersect" in done.stdout
+    assert "missing_ids" not in done.stdout
+    assert "with --parallel line n" in done.stdout
     assert "–" in done.stdout.splitlines()[2]
 
 
