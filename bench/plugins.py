@@ -128,6 +128,14 @@ def weighted(texts: Iterable[str]) -> Iterator[tuple[str, int]]:
     return ((text, 1) for text in texts)
 
 
+@runtime_checkable
+class LabelledTexts(WeightedTexts, Protocol):
+    """Texts that know their language too."""
+
+    def labelled(self) -> Iterator[tuple[str, int, str]]:
+        """Yield each text once, with its weight and its language, language by language."""
+
+
 class TrainerPlugin(Plugin):
     """Options of one training algorithm."""
 

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from tokbench.bench.errors import TrainingError
-from tokbench.bench.plugins import TextSizes, weighted
+from tokbench.bench.plugins import LabelledTexts, TextSizes, weighted
 
 
 class TrainingTexts:
@@ -48,13 +48,31 @@ class TrainingTexts:
 
     def weighted(self) -> Iterator[tuple[str, int]]:
         """Yield each text once, with the number of times it counts."""
+        return ((text, weight) for text, weight, _ in self._pass(self._unlabelled()))
+
+    def labelled(self) -> Iterator[tuple[str, int, str]]:
+        """Yield each text once, with that number and its language.
+
+        Raises `TrainingError` where the texts have no languages.
+        """
+        if not isinstance(self._texts, LabelledTexts):
+            raise TrainingError(
+                "the training text has no languages, which this trainer requires: train on a "
+                "corpus of a config"
+            )
+        return self._pass(self._texts.labelled())
+
+    def _unlabelled(self) -> Iterator[tuple[str, int, str]]:
+        return ((text, weight, "") for text, weight in weighted(self._texts))
+
+    def _pass(self, rows: Iterator[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
         self.documents = self.bytes = 0
         self.failure = None
         try:
-            for index, (text, weight) in enumerate(weighted(self._texts)):
+            for index, (text, weight, language) in enumerate(rows):
                 self.bytes += weight * _utf8_size(text, index)
                 self.documents += weight
-                yield text, weight
+                yield text, weight, language
             if not self.bytes:
                 raise TrainingError(_nothing_to_train_on(self.documents))
         except TrainingError as exc:

@@ -183,10 +183,14 @@ class _WatchedTexts:
 
     def weighted(self) -> Iterator[tuple[str, int]]:
         """Yield each text once, with its weight."""
-        for number, pair in enumerate(self.texts.weighted()):
+        return ((text, weight) for text, weight, _ in self.labelled())
+
+    def labelled(self) -> Iterator[tuple[str, int, str]]:
+        """Yield each text once, with its weight and its language."""
+        for number, text in enumerate(self.texts.labelled()):
             if number % EVERY == 0:
                 self.progress.share("reading documents", number, self.total)
-            yield pair
+            yield text
 
 
 @dataclass(frozen=True, kw_only=True)

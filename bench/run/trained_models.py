@@ -53,9 +53,14 @@ class SliceTexts:
 
     def weighted(self) -> Iterator[tuple[str, int]]:
         """Yield each text once, with the number of times that training sees it."""
+        return ((text, weight) for text, weight, _ in self.labelled())
+
+    def labelled(self) -> Iterator[tuple[str, int, str]]:
+        """Yield each text once, with that number and its language."""
         for part in self.slices:
             for batch, weights in zip(part.batches(), part.weights(), strict=True):
-                yield from zip(batch.texts, weights or repeat(1), strict=False)
+                for text, weight in zip(batch.texts, weights or repeat(1), strict=False):
+                    yield text, weight, part.meta.language
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +151,7 @@ def _identify(entry: TrainEntry, slices: Sequence[Slice]) -> _Wanted:
         "trainer": entry.trainer,
         "options": trainer.model_dump(mode="json"),
         "text": [_text_sha256(part) for part in slices],
+        "languages": [part.meta.language for part in slices],
         "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
     }
     name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

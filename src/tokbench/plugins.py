@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from tokbench.bench.plugins import (
         FinderPlugin,
+        LabelledTexts,
         LoadContext,
         MergeEvent,
         MergeTrainer,
@@ -87,7 +88,7 @@ _HOMES = {
     "markup": "escape markdown_table",
     "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
     " HasSpecialTokens HasSpelling HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
-    "plugins": "FinderPlugin LoadContext MergeEvent MergeTrainer NestedTrainer Plugin PruneEvent"
+    "plugins": "FinderPlugin LabelledTexts LoadContext MergeEvent MergeTrainer NestedTrainer Plugin PruneEvent"
     " PruningTrainer Rival SuitePlugin TextSizes TokenizerPlugin Trace TrainedModel TrainerPlugin"
     " WeightedTexts",
     "reasons": "Reason",
@@ -133,6 +134,7 @@ __all__ = [
     "Ids",
     "InputError",
     "Interval",
+    "LabelledTexts",
     "LoadContext",
     "Measurement",
     "MergeEvent",

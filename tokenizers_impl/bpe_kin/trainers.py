@@ -11,19 +11,15 @@ they were; new entries come after the highest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, model_validator
 
 from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokbench.tokenizers_impl.byte_bpe.formats import (
-    load_model,
-    write_own_json,
-    write_tokenizer_json,
-)
+from tokbench.tokenizers_impl.bpe_kin.begin import begun_with, cut_by, later, saved
+from tokbench.tokenizers_impl.byte_bpe.formats import load_model
 from tokbench.tokenizers_impl.byte_bpe.merger import Merger
 from tokbench.tokenizers_impl.byte_bpe.merges import (
     Begun,
@@ -35,7 +31,7 @@ from tokbench.tokenizers_impl.byte_bpe.merges import (
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, Merge
 from tokbench.tokenizers_impl.byte_bpe.trainer import PieceCounts, build_model, count_pieces
 from tokbench.tokenizers_impl.pretokenize import PreTokenization, from_pattern, pre_tokenization
-from tokbench.tokenizers_impl.training_input import SpecialTokens, size_note
+from tokbench.tokenizers_impl.training_input import SpecialTokens
 
 BARRIERS = r"\p{N}{1,3}|[\r\n]+|[^\r\n\p{N}]+"
 """Cuts of the second phase: numbers of up to three digits, line ends, and what is between."""
@@ -56,18 +52,6 @@ def words_within(counted: PieceCounts, rule: PreTokenization) -> dict[bytes, int
             data = word.encode()
             words[data] = words.get(data, 0) + count
     return words
-
-
-def cut_by(model: BytePairModel, number: dict[int, int]) -> Callable[[bytes], Sequence[int]]:
-    """Return a function that cuts a piece by a model, with tokens numbered anew."""
-    merger, whole = Merger(model), model.whole_pieces or {}
-
-    def cut(piece: bytes) -> list[int]:
-        if piece in whole:
-            return [number[whole[piece]]]
-        return [number[token] for token in merger.merge_long(piece) if token >= 0]
-
-    return cut
 
 
 class SuperBPETrainer(MergeTrainer):
@@ -123,13 +107,10 @@ class SuperBPETrainer(MergeTrainer):
     def _second(
         self, counted: PieceCounts, first: list[Learned], n: int, trace: Trace | None
     ) -> list[Learned]:
-        model = build_model(first, pre_tokenization("none"))
-        contents = [model.entries[i] for i in range(256 + len(first))]
-        begun = Begun(token_bytes=contents, cut=cut_by(model, {i: i for i in model.entries}))
         return continued_merges(
             counted.pieces,
             n,
-            begun,
+            begun_with(first),
             min_frequency=self.min_frequency,
             ties=self.ties,
             most_words=self.most_words,
@@ -190,27 +171,3 @@ class ExtendedBPETrainer(MergeTrainer):
     def _base(self) -> BytePairModel:
         rule = None if self.pre_tokenization is None else pre_tokenization(self.pre_tokenization)
         return load_model(Path(self.file).expanduser(), rule=rule)
-
-
-def later(trace: Trace, merges: int) -> Trace:
-    """Return a trace that counts ranks from after so many merges."""
-    return lambda event: trace(replace(event, rank=event.rank + merges))
-
-
-def saved(
-    model: BytePairModel, folder: Path, counted: PieceCounts, wanted: int, facts: dict[str, Any]
-) -> TrainedModel:
-    """Write a model in both formats and describe it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_own_json(model, folder / "model.json")
-    write_tokenizer_json(model, folder / "tokenizer.json")
-    reached = len(model.entries) + len(model.special_tokens)
-    return TrainedModel(
-        tokenizer={"type": "byte_bpe", "file": "model.json"},
-        vocab_size_requested=wanted,
-        vocab_size_reached=reached,
-        documents=counted.documents,
-        bytes=counted.bytes,
-        notes=size_note(wanted, reached),
-        facts={**facts, "n_special": len(model.special_tokens)},
-    )
