@@ -121,7 +121,7 @@ def _together(languages: Sequence[LanguageText]) -> dict[bytes, int]:
 # --- fast -----------------------------------------------------------------------------------------
 
 
-class _Language:
+class _LanguageState:
     """One language: where learning stands, and how many tokens its measured text has."""
 
     def __init__(self, text: LanguageText, begun: Begun, min_frequency: int, ties: Ties) -> None:
@@ -171,7 +171,7 @@ def parity_merges(
         trace=trace,
     )
     begun = begun_with(merges)
-    states = [_Language(text, begun, min_frequency, ties) for text in languages.values()]
+    states = [_LanguageState(text, begun, min_frequency, ties) for text in languages.values()]
     names, chosen_for = list(languages), dict.fromkeys(languages, 0)
     candidates = list(range(len(states)))
     while len(merges) < n_merges and candidates:
