@@ -34,6 +34,7 @@ from tokbench.tokenizers_impl.adapters.huggingface_trainer import (
 from tokbench.tokenizers_impl.adapters.sentencepiece_trainer import SpmUnigram
 from tokbench.tokenizers_impl.baselines.words import WordsTrainer
 from tokbench.tokenizers_impl.byte_bpe.trainer import ByteBPETrainer
+from tokbench.tokenizers_impl.picky.trainers import PickyBPETrainer
 from tokbench.tokenizers_impl.sentencepiece.bpe_trainer import SentencePieceBPETrainer
 from tokbench.tokenizers_impl.unigram.trainer import UnigramTrainer
 from tokbench.tokenizers_impl.wordpiece.trainer import WordPieceTrainer
@@ -71,6 +72,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         ),
         "spm.model": (SpmUnigram(vocab_size=60), "tokenizer.model", {"type": "sentencepiece"}),
         "own_bpe.json": (ByteBPETrainer(vocab_size=290), "model.json", {"type": "byte_bpe"}),
+        "own_events.json": (
+            PickyBPETrainer(vocab_size=280, threshold=0.6), "events.json", {"type": "event_bpe"},
+        ),
         "own_unigram.json": (UnigramTrainer(vocab_size=60), "unigram.json", {"type": "unigram"}),
         "own_spbpe.json": (
             SentencePieceBPETrainer(vocab_size=60), "sentencepiece_bpe.json",

@@ -24,7 +24,7 @@ Per = Literal["text", "bytes", "characters"]
 
 
 @dataclass
-class _LanguageCounts:
+class _CountedLanguage:
     """What was counted of one language."""
 
     pieces: Counter[str] = field(default_factory=Counter)
@@ -135,14 +135,14 @@ class ParityBPETrainer(MergeTrainer):
         counted = PieceCounts(pieces={}, documents=checked.documents, bytes=checked.bytes)
         return saved(model, folder, counted, self.vocab_size, facts)
 
-    def _counted(self, texts: TrainingTexts, rule: PreTokenization) -> dict[str, _LanguageCounts]:
-        found: dict[str, _LanguageCounts] = {}
+    def _counted(self, texts: TrainingTexts, rule: PreTokenization) -> dict[str, _CountedLanguage]:
+        found: dict[str, _CountedLanguage] = {}
         for text, weight, language in texts.labelled():
-            found.setdefault(language, _LanguageCounts()).add(text, weight, rule, self.held_out)
+            found.setdefault(language, _CountedLanguage()).add(text, weight, rule, self.held_out)
         self._compare(found)
         return found
 
-    def _compare(self, found: dict[str, _LanguageCounts]) -> None:
+    def _compare(self, found: dict[str, _CountedLanguage]) -> None:
         if len(found) < 2:
             raise TrainingError(
                 f"parity_bpe requires two languages or more; the text has {', '.join(found)}"

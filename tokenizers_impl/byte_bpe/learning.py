@@ -55,13 +55,17 @@ def too_long(token: bytes, most_words: int | None) -> bool:
     return most_words is not None and len(token.split()) > most_words
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Occurring:
     """A pair of tokens with the positions where it may still occur, ascending."""
 
     left: int
     right: int
     positions: Positions
+
+    def __lt__(self, other: Occurring) -> bool:
+        """Of two entries for one pair at most one is current, so their order is no matter."""
+        return False
 
 
 Entry = tuple[int, Any, Any, Occurring]
@@ -213,15 +217,14 @@ class Learning:
             while self.heap:
                 entry = heapq.heappop(self.heap)
                 pair = entry[3]
-                positions = self._occurrences(pair)
+                if not self.is_current(pair):
+                    continue
+                positions = self.occurrences(pair)
                 count = int(self.weights[positions].sum())
                 if count == -entry[0] and (self.ties == "smallest" or positions[0] == entry[1]):
                     return count, pair, positions
                 pair.positions = positions
-                if count >= self.threshold:
-                    self._push(count, pair)
-                elif count >= self.min_frequency:
-                    self.fallen.append((count, pair))
+                self.put(count, pair)
             if not self._lower_threshold():
                 return None
 
@@ -242,6 +245,17 @@ class Learning:
         self.fallen = [entry for entry in self.fallen if entry[0] < self.threshold]
         return True
 
+    def is_current(self, pair: Occurring) -> bool:
+        """Return whether a pair that comes up still speaks for itself."""
+        return True
+
+    def put(self, count: int, pair: Occurring) -> None:
+        """Let a pair wait for its turn."""
+        if count >= self.threshold:
+            self._push(count, pair)
+        elif count >= self.min_frequency:
+            self.fallen.append((count, pair))
+
     def _push(self, count: int, pair: Occurring) -> None:
         if self.most_words is not None:
             token = self.token_bytes[pair.left] + self.token_bytes[pair.right]
@@ -257,7 +271,7 @@ class Learning:
             unlike = (pair.left, pair.right)
             heapq.heappush(self.heap, (-count, int(pair.positions[0]), unlike, pair))
 
-    def _occurrences(self, pair: Occurring) -> Positions:
+    def occurrences(self, pair: Occurring) -> Positions:
         """Return the positions where the pair still stands."""
         at = pair.positions
         second = at + self.lengths[pair.left]
@@ -280,7 +294,7 @@ class Learning:
         if i == len(block.keys) or block.keys[i] != key:
             return np.zeros(0, np.int32)
         at = block.at[block.starts[i] : block.ends[i]]
-        return self._occurrences(Occurring(left, right, at))
+        return self.occurrences(Occurring(left, right, at))
 
     def join(self, pair: Occurring, at: Positions) -> int:
         """Write the joined token over all its occurrences and add the pairs this makes.
@@ -288,7 +302,7 @@ class Learning:
         Returns how often the two were joined, by weight.
         """
         token = self.new_token(pair.left, pair.right)
-        at = self._written(pair, at, token)
+        at = self.write(pair, at, token)
         symbols, total = self.symbols, int(self.lengths[token])
         after, before = symbols[at + total], symbols[at - 1]
         held = after >= 0
@@ -308,7 +322,7 @@ class Learning:
         self.lengths[token] = len(self.token_bytes[token])
         return token
 
-    def _written(self, pair: Occurring, at: Positions, token: int) -> Positions:
+    def write(self, pair: Occurring, at: Positions, token: int) -> Positions:
         """Write a token over a pair and return where it stands now."""
         length = int(self.lengths[pair.left])
         total = length + int(self.lengths[pair.right])

@@ -36,6 +36,7 @@ IN_A_FOLDER = (
 """In this order: of two files that hold one tokenizer, the first is taken."""
 
 _OWN = {
+    "tokbench.events.1": "event_bpe",
     "tokbench.words": "words",
     "tokbench.sentencepiece_bpe.1": "sentencepiece_bpe",
     "tokbench.unigram.1": "unigram",

@@ -1,0 +1,1 @@
+"""Byte-level BPE that drops entries: PickyBPE, and vocabularies that are trimmed."""
