@@ -54,7 +54,8 @@ def textbook_picky(
 ) -> Picked:
     """Learn up to `n_entries` entries beside the bytes, counting everything anew in each step.
 
-    >>> contents, events = textbook_picky({b"abc": 9, b"ab": 1}, 1, threshold=0.8)
+    >>> words = {b"abc": 9, b"ab": 1}
+    >>> contents, events = textbook_picky(words, 2, 0.8, min_frequency=2)
     >>> contents[256:], events
     ((b'ab', b'abc'), [JoinEvent(left=97, right=98, token=256), JoinEvent(left=256, right=99, token=257), \
 DropEvent(token=256, parts=(97, 98))])
