@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -72,6 +72,12 @@ class TrainEntry(_Strict):
     corpus: str = Field(description="Name of a corpus of this config.")
     languages: tuple[str, ...] | None = Field(
         None, description="Languages of the corpus to train on; by default all."
+    )
+    balance: Literal["bytes", "languages", "premium"] | None = Field(
+        None,
+        description="See the text of smaller languages more often: until all have the same "
+        "`bytes`, or as many documents (`languages`), or by the `premium` that each pays under a "
+        "tokenizer trained without (parallel corpora only).",
     )
     options: Mapping[str, Any] = Field({}, description="Options of the trainer.")
 
@@ -345,7 +351,11 @@ class _Checker:
             self._add(loc, "an entry with `train:` cannot have other keys", on="key")
             return None
         block, at = dict(raw["train"]), (*loc, "train")
-        common = {key: block.pop(key) for key in ("trainer", "corpus", "languages") if key in block}
+        common = {
+            key: block.pop(key)
+            for key in ("trainer", "corpus", "languages", "balance")
+            if key in block
+        }
         entry = self._validated(TrainEntry, {**common, "options": block}, at)
         if entry is None:
             return None
@@ -400,6 +410,9 @@ class _Checker:
                 hint = suggest(entry.corpus, run.corpora)
                 self._add((*loc, "corpus"), f"unknown corpus {entry.corpus!r}{hint}")
                 continue
+            if entry.balance == "premium" and not run.corpora[entry.corpus].parallel:
+                text = f"`premium` requires parallel text, and corpus {entry.corpus} has no "
+                self._add((*loc, "balance"), text + "`parallel: true`; take bytes or languages")
             known = run.corpora[entry.corpus].options()
             for position, language in enumerate(entry.languages or ()):
                 if language not in known:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,15 @@ import numpy as np
 from tokbench.bench import plugins
 from tokbench.bench.cache import cache_folder, private_folder
 from tokbench.bench.config.schema import TrainEntry
+from tokbench.bench.corpus.balance import BalancedTexts, by_premium, factors
 from tokbench.bench.corpus.slice_file import Slice
 from tokbench.bench.environment import library_versions
 from tokbench.bench.errors import TokbenchError, TrainingError, is_library_failure, named
+from tokbench.bench.markup import plural
 from tokbench.bench.plugins import (
     AnyTrace,
+    LabelledTexts,
+    LoadContext,
     MergeTrainer,
     NestedTrainer,
     PruningTrainer,
@@ -93,7 +98,7 @@ def train(
     entries: Mapping[str, TrainEntry],
     slices: Sequence[Slice],
     *,
-    texts: Iterable[str] | None = None,
+    texts: LabelledTexts | None = None,
     trace: AnyTrace | None = None,
 ) -> dict[str, Trained]:
     """Train the models of `train:` blocks that `shared` put together, and keep them in the cache.
@@ -102,13 +107,58 @@ def train(
     merge. Raises `TrainingError` when the trainer refuses or fails.
     """
     wanted = {key: _identify(entry, slices) for key, entry in entries.items()}
-    texts = SliceTexts(slices) if texts is None else texts
+    read = SliceTexts(slices) if texts is None else texts
+    names = ", ".join(wanted)
+    with _refusals(names):
+        texts, balance = _balanced(next(iter(entries.values())), read)
     # two keys may ask for the very same model
     models = {one.folder: one for one in wanted.values()}
-    with _kept(", ".join(wanted), models) as folders:
-        made = _run(", ".join(wanted), models, texts, folders, trace)
-        facts = {at: _write_facts(made[at], models[at], folders[at]) for at in models}
+    trainers = {at: one.trainer for at, one in models.items()}
+    with _kept(names, models) as folders:
+        with _refusals(names):
+            made = _models(trainers, texts, folders, trace)
+        facts = {
+            at: _write_facts(_with_facts(made[at], balance), models[at], folders[at])
+            for at in models
+        }
     return {key: _trained(key, one, facts[one.folder]) for key, one in wanted.items()}
+
+
+def _balanced(entry: TrainEntry, texts: LabelledTexts) -> tuple[LabelledTexts, dict[str, Any]]:
+    """Return texts with the balance of a `train:` block, and what is to be said of it."""
+    if entry.balance is None:
+        return texts, {}
+    if entry.balance == "premium":
+        found = by_premium(_tokens_without_balance(entry, texts))
+    else:
+        found = factors(texts, entry.balance)
+    shown = {language: round(float(factor), 4) for language, factor in found.items()}
+    return BalancedTexts(texts, found), {"balance": entry.balance, "seen": shown}
+
+
+def _tokens_without_balance(entry: TrainEntry, texts: LabelledTexts) -> dict[str, int]:
+    """Train without balance, and return how many tokens each language has then."""
+    documents: Counter[str] = Counter(language for _, _, language in texts.labelled())
+    if len(set(documents.values())) > 1:
+        few, many = (f(documents, key=lambda name: documents[name]) for f in (min, max))
+        raise TrainingError(
+            f"`balance: premium` compares parallel text, but {few} has "
+            f"{plural(documents[few], 'document')} and {many} {documents[many]:,}"
+        )
+    place = cache_folder("models")
+    place.mkdir(parents=True, exist_ok=True)
+    with private_folder(place, "training") as folder:
+        options = dict(trainer_of(entry).train(texts, folder).tokenizer)
+        plugin = plugins.find(TokenizerPlugin, options.pop("type")).model_validate(options)
+        tokenizer = plugin.load(LoadContext(folder=folder))
+        tokens: Counter[str] = Counter()
+        for text, weight, language in texts.labelled():
+            tokens[language] += weight * len(tokenizer.encode_batch([text])[0])
+    return dict(tokens)
+
+
+def _with_facts(model: TrainedModel, more: Mapping[str, Any]) -> TrainedModel:
+    return replace(model, facts={**model.facts, **more})
 
 
 def warning(entry: TrainEntry, slices: Sequence[Slice]) -> str | None:
@@ -133,9 +183,10 @@ def shared(entries: Mapping[str, TrainEntry]) -> list[dict[str, TrainEntry]]:
     for key, entry in entries.items():
         trainer = trainer_of(entry)
         same: Any = {"alone": key}
-        if isinstance(trainer, NestedTrainer):
+        # a premium depends on the size, and so does the text that it makes
+        if isinstance(trainer, NestedTrainer) and entry.balance != "premium":
             options = trainer.model_dump(mode="json", exclude={"vocab_size"})
-            same = [entry.trainer, entry.corpus, entry.languages, options]
+            same = [entry.trainer, entry.corpus, entry.languages, entry.balance, options]
         groups.setdefault(json.dumps(same, sort_keys=True), {})[key] = entry
     return list(groups.values())
 
@@ -152,6 +203,7 @@ def _identify(entry: TrainEntry, slices: Sequence[Slice]) -> _Wanted:
         "options": trainer.model_dump(mode="json"),
         "text": [_text_sha256(part) for part in slices],
         "languages": [part.meta.language for part in slices],
+        **({} if entry.balance is None else {"balance": entry.balance}),
         "versions": library_versions(("tokbench", "tokenizers", "sentencepiece")),
     }
     name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
@@ -221,15 +273,11 @@ def _write_facts(model: TrainedModel, wanted: _Wanted, folder: Path) -> dict[str
     return found
 
 
-def _run(
-    names: str,
-    models: Mapping[Path, _Wanted],
-    texts: Iterable[str],
-    folders: Mapping[Path, Path],
-    trace: AnyTrace | None,
-) -> dict[Path, TrainedModel]:
+@contextmanager
+def _refusals(names: str) -> Iterator[None]:
+    """Make what a library raises in training a `TrainingError`."""
     try:
-        return _models({at: one.trainer for at, one in models.items()}, texts, folders, trace)
+        yield
     except TokbenchError:
         raise
     except BaseException as exc:
