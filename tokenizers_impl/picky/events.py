@@ -8,7 +8,7 @@ To encode a piece, start from its bytes and carry out all events in their order.
 training text came to its tokens, so what encoding gives is defined, and a dropped token is never
 given out. Entries that are there at the end have ids; the others have only a number.
 
-`replayed` is this definition; `encoded` gives the same, skipping events that change nothing.
+`replayed` is this definition; `encoded` gives the same without going through events that change nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from itertools import chain, pairwise
 
 from tokbench.bench.errors import TokenizerError
@@ -116,23 +117,66 @@ def replayed(model: EventModel, piece: bytes) -> list[int]:
 
 
 def encoded(model: EventModel, piece: bytes) -> list[int]:
-    """Return what `replayed` returns: always the next event that changes anything."""
-    tokens, after = list(piece), -1
-    while (at := _next_event(model, tokens, after)) is not None:
-        tokens, after = changed(tokens, model.events[at]), at
-    return tokens
+    """Return what `replayed` returns, looking only at the events that change something."""
+    return _Cut(model, piece).tokens()
 
 
-def _next_event(model: EventModel, tokens: Sequence[int], after: int) -> int | None:
-    known = [model.joins.get(pair, ()) for pair in set(pairwise(tokens))]
-    if model.drops:
-        known += [model.drops.get(token, ()) for token in set(tokens)]
-    return min((found for events in known if (found := _first(events, after)) >= 0), default=None)
+class _Cut:
+    """A piece on its way: the token that starts at each byte, -1 inside of tokens.
 
+    The heap holds what can happen next: which event, and where. What happens makes new pairs and
+    tokens, whose turn comes with their next event, so that all is done in the order of the list.
+    """
 
-def _first(events: Sequence[int], after: int) -> int:
-    i = bisect_right(events, after)
-    return events[i] if i < len(events) else -1
+    def __init__(self, model: EventModel, piece: bytes) -> None:
+        self.model = model
+        self.at = list(piece)
+        self.length = [1] * len(piece)
+        self.before = list(range(-1, len(piece) - 1))
+        joins = model.joins
+        self.heap = [
+            (events[0], i) for i, pair in enumerate(pairwise(piece)) if (events := joins.get(pair))
+        ]
+        heapify(self.heap)
+
+    def tokens(self) -> list[int]:
+        """Carry out all events and return the tokens."""
+        events = self.model.events
+        while self.heap:
+            number, i = heappop(self.heap)
+            event = events[number]
+            if isinstance(event, DropEvent):
+                if self.at[i] == event.token:
+                    self._place(number, i, event.parts)
+                continue
+            after = i + self.length[i]
+            # what has changed since it was put in is out of date
+            if self.at[i] == event.left and after < len(self.at) and self.at[after] == event.right:
+                self.at[after] = -1
+                self._place(number, i, (event.token,))
+        return [token for token in self.at if token >= 0]
+
+    def _place(self, number: int, start: int, parts: tuple[int, ...]) -> None:
+        """Write tokens from a place on, and note what can happen to them after this event."""
+        before, n = self.before[start], len(self.at)
+        i = start
+        for part in parts:
+            self.at[i], self.length[i] = part, len(self.model.token_bytes[part])
+            self.before[i], before = before, i
+            self._wait(self.model.drops.get(part, ()), number, i)
+            i += self.length[i]
+        if i < n:
+            self.before[i] = before
+        first = self.before[start] if self.before[start] >= 0 else start
+        while first < i and (second := first + self.length[first]) < n:
+            pair = self.at[first], self.at[second]
+            self._wait(self.model.joins.get(pair, ()), number, first)
+            first = second
+
+    def _wait(self, events: Sequence[int], number: int, i: int) -> None:
+        following = bisect_right(events, number)
+        if following < len(events):
+            heappush(self.heap, (events[following], i))
 
 
 def checked(model: EventModel) -> EventModel:
