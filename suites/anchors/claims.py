@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tokbench.api import load_tokenizer
 from tokbench.bench.config.schema import load_options
+from tokbench.bench.corpus.slice_file import Slice
+from tokbench.bench.corpus.slices import materialise
+from tokbench.bench.errors import InputError
 from tokbench.bench.markup import escape, markdown_table, number, percent, visible
 from tokbench.bench.results.run_folder import Results
 from tokbench.suites.anchors.measuring import pieces_of, results_of, values_of
@@ -33,6 +37,8 @@ class MetricClaim(_Claim):
     said: Range
     about: tuple[str, ...]
     """The tokenizers that the claim is about; the others are there to compare."""
+    column: str = "tokens per word"
+    """What the metric is called in the table."""
 
 
 class PiecesClaim(_Claim):
@@ -82,8 +88,40 @@ class BytesClaim(_Claim):
     within: float
 
 
+class WordLengthClaim(_Claim):
+    """The mean length of a word in characters lies in a range."""
+
+    kind: Literal["word_length"]
+    languages: tuple[str, ...]
+    said: Range
+    about: tuple[str, ...]
+
+
+class TrainingRun(_Claim):
+    """One training, timed by hand: clocks are not part of what the page is rebuilt from."""
+
+    trainer: str
+    megabytes: float
+    seconds: float
+
+
+class TrainingClaim(_Claim):
+    """At the rate of the runs that are written down, a gigabyte takes so many seconds."""
+
+    kind: Literal["training"]
+    runs: tuple[TrainingRun, ...]
+    said: Range
+
+
 Measure = Annotated[
-    MetricClaim | PiecesClaim | CountClaim | SavingClaim | WhitespaceClaim | BytesClaim,
+    MetricClaim
+    | PiecesClaim
+    | CountClaim
+    | SavingClaim
+    | WhitespaceClaim
+    | BytesClaim
+    | WordLengthClaim
+    | TrainingClaim,
     Field(discriminator="kind"),
 ]
 
@@ -113,6 +151,15 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _WordCounts:
+    """Words (UAX #29) of a text, the characters inside them, and those of the whole text."""
+
+    words: int
+    inside: int
+    characters: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Evidence:
     """What claims are measured on."""
 
@@ -120,6 +167,7 @@ class _Evidence:
     data: Path
     results: Results
     white_space_pieces: Mapping[str, int]
+    words: Mapping[str, _WordCounts]
 
     def tokenizer(self, name: str) -> Any:
         return load_tokenizer(self.claims.tokenizers[name], folder=self.data)
@@ -143,6 +191,7 @@ def page(path: Path, data: Path) -> str:
             data=data,
             results=results,
             white_space_pieces=_white_space_pieces(claims, data),
+            words=_words(claims, data),
         )
         sections = [_section(claim, evidence) for claim in claims.claims]
     return "\n\n".join([_HEAD, *sections]) + "\n"
@@ -173,6 +222,8 @@ def _section(claim: Claim, evidence: _Evidence) -> str:
 def measured(measure: Any, evidence: _Evidence) -> tuple[list[str], list[Line]]:
     """Return the header and the lines of one claim's table."""
     header, lines = _MEASURES[measure.kind]
+    if isinstance(measure, MetricClaim):
+        header = [*header[:-1], measure.column]
     return header, list(lines(measure, evidence))
 
 
@@ -251,6 +302,30 @@ def _bytes_lines(measure: BytesClaim, evidence: _Evidence) -> Iterator[Line]:
             yield Line(cells=cells, holds=abs(ratio - premium) <= measure.within)
 
 
+def _word_length_lines(measure: WordLengthClaim, evidence: _Evidence) -> Iterator[Line]:
+    for language in measure.languages:
+        found = evidence.words[language]
+        cells = (
+            language,
+            number(found.inside / found.words),
+            number(found.characters / found.words),
+        )
+        holds = _inside(found.inside / found.words, measure.said)
+        yield Line(cells=cells, holds=holds if language in measure.about else None)
+
+
+def _training_lines(measure: TrainingClaim, evidence: _Evidence) -> Iterator[Line]:
+    for run in measure.runs:
+        gigabyte = 1000 * run.seconds / run.megabytes
+        cells = (
+            escape(run.trainer),
+            f"{run.megabytes:g} MB",
+            f"{run.seconds:g} s",
+            f"{gigabyte:,.0f} s",
+        )
+        yield Line(cells=cells, holds=_inside(gigabyte, measure.said))
+
+
 _MEASURES: Mapping[str, tuple[list[str], Callable[[Any, _Evidence], Iterator[Line]]]] = {
     "metric": (["tokenizer", "language", "tokens per word"], _metric_lines),
     "pieces": (["tokenizer", "text", "pieces"], _pieces_lines),
@@ -261,6 +336,11 @@ _MEASURES: Mapping[str, tuple[list[str], Callable[[Any, _Evidence], Iterator[Lin
         _whitespace_lines,
     ),
     "bytes": (["language", "tokenizer", "bytes over English", "overhead"], _bytes_lines),
+    "word_length": (
+        ["language", "characters of a word", "characters of the text ÷ words"],
+        _word_length_lines,
+    ),
+    "training": (["trainer", "text", "CPU", "a gigabyte at that rate"], _training_lines),
 }
 
 
@@ -270,20 +350,42 @@ def _code(text: str) -> str:
 
 def _white_space_pieces(claims: Claims, data: Path) -> dict[str, int]:
     """Count the pieces between white space of each language that a claim asks for."""
+    return {
+        language: sum(len(text.split()) for batch in part.batches() for text in batch.texts)
+        for language, part in _slices(claims, data, WhitespaceClaim)
+    }
+
+
+def _words(claims: Claims, data: Path) -> dict[str, _WordCounts]:
+    """Count the words of each language that a claim asks for."""
+    return {
+        language: _word_counts(part) for language, part in _slices(claims, data, WordLengthClaim)
+    }
+
+
+def _word_counts(part: Slice) -> _WordCounts:
+    words = inside = characters = 0
+    for batch in part.batches():
+        if batch.word_starts is None or batch.word_ends is None:
+            raise InputError(f"words are undefined in {part.meta.language}")
+        # a character begins at every byte that is not a continuation, 0b10xxxxxx
+        begins = np.concatenate([[0], np.cumsum((batch.buffer & 0xC0) != 0x80)])
+        words += len(batch.word_starts)
+        inside += int((begins[batch.word_ends] - begins[batch.word_starts]).sum())
+        characters += int(begins[-1])
+    return _WordCounts(words=words, inside=inside, characters=characters)
+
+
+def _slices(
+    claims: Claims, data: Path, kind: type[WhitespaceClaim | WordLengthClaim]
+) -> Iterator[tuple[str, Slice]]:
+    """Yield the text of each language that a kind of claim asks for."""
     from pydantic import TypeAdapter
 
     from tokbench.bench.config.corpora import CorpusEntry
-    from tokbench.bench.corpus.slices import materialise
 
-    wanted: Sequence[str] = [
-        language
-        for claim in claims.claims
-        if isinstance(claim.measure, WhitespaceClaim)
-        for language in claim.measure.languages
-    ]
     entry: Any = TypeAdapter(CorpusEntry).validate_python(dict(claims.corpus))
-    found = {}
-    for language in wanted:
-        part = materialise(CORPUS, entry, language, data)
-        found[language] = sum(len(text.split()) for batch in part.batches() for text in batch.texts)
-    return found
+    for claim in claims.claims:
+        if isinstance(claim.measure, kind):
+            for language in claim.measure.languages:
+                yield language, materialise(CORPUS, entry, language, data)
