@@ -118,10 +118,10 @@ def replayed(model: EventModel, piece: bytes) -> list[int]:
 
 def encoded(model: EventModel, piece: bytes) -> list[int]:
     """Return what `replayed` returns, looking only at the events that change something."""
-    return _Cut(model, piece).tokens()
+    return _PieceState(model, piece).tokens()
 
 
-class _Cut:
+class _PieceState:
     """A piece on its way: the token that starts at each byte, -1 inside of tokens.
 
     The heap holds what can happen next: which event, and where. What happens makes new pairs and
