@@ -24,6 +24,19 @@ class Mix(NamedTuple):
     unit: str
     """What a cost is tokens for: ``document`` or ``1,000 bytes``."""
     standings: tuple[Standing, ...]
+    fingerprints: Mapping[str, str] = {}
+    """Of the tokenizers: one that stands under several keys has no rival among them."""
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether two different tokenizers or more have a place: one alone wins nothing."""
+        placed = [s.tokenizer for s in self.standings if s.rank is not None]
+        return len({self.fingerprints.get(name, name) for name in placed}) > 1
+
+    def place(self, standing: Standing | None) -> str:
+        """Write a place, or a dash where there is none to win."""
+        rank = standing.rank if standing is not None and self.is_contested else None
+        return str(rank or "–")
 
     def of(self, tokenizer: str) -> Standing | None:
         """Return how a tokenizer stands, None where nothing of it was counted."""
@@ -51,6 +64,7 @@ def mix_for(view: View, corpus: str, focus: Mapping[str, float]) -> Mix | None:
         chosen=bool(focus),
         unit=found.unit,
         standings=tuple(standings(found, weights, placed)),
+        fingerprints={name: view.run["tokenizers"][name]["fingerprint"] for name in names},
     )
 
 
@@ -104,16 +118,26 @@ def _share(weight: float) -> str:
 
 
 def answer(mix: Mix) -> str | None:
-    """Say which tokenizer needs the fewest tokens for a mix, and by how much; None without places."""
+    """Say which tokenizer needs the fewest tokens for a mix, and by how much; None without places.
+
+    The second is the next that is another tokenizer. A tokenizer without a rival is only described.
+    """
     placed = [s for s in mix.standings if s.rank is not None]
     if not placed or placed[0].cost is None:
         return None
     best, *others = placed
-    sentence = (
-        f"For text of {shares_in_words(mix)}, {best.tokenizer} needs the fewest tokens: "
-        f"{number(best.cost)} per {mix.unit}"
+    text, cost = f"For text of {shares_in_words(mix)}", f"{number(best.cost)}"
+    if not mix.is_contested:
+        return f"{text}, {best.tokenizer} needs {cost} tokens per {mix.unit}."
+    known = mix.fingerprints
+    rival = next(
+        s
+        for s in others
+        if known.get(s.tokenizer, s.tokenizer) != known.get(best.tokenizer, best.tokenizer)
     )
-    return f"{sentence}; {_next(others[0])}." if others else f"{sentence}."
+    return (
+        f"{text}, {best.tokenizer} needs the fewest tokens: {cost} per {mix.unit}; {_next(rival)}."
+    )
 
 
 def _next(other: Standing) -> str:

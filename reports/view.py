@@ -246,6 +246,16 @@ def has_place(rank: Row) -> bool:
     return rank["value"] is not None and rank["ranked"] is not False
 
 
+def is_contested(rank: Row) -> bool:
+    """Whether two different tokenizers or more have a place there: one alone wins nothing."""
+    return has_place(rank) and rank["params"].get("of", 2) > 1
+
+
+def is_first(rank: Row | None) -> bool:
+    """Whether a row of ranks is a first place among several tokenizers."""
+    return rank is not None and is_contested(rank) and rank["value"] == 1
+
+
 def meaning_of(witness: Row) -> str:
     """Return what the class of a witness means; its name where a run does not say."""
     data = witness["data"]
@@ -265,6 +275,8 @@ class TokenizerSummary(NamedTuple):
     highest_premium: tuple[str, float] | None
     refused_premiums: int
     first_in: int
+    contested_in: int
+    """Languages where it and another tokenizer have a place."""
     ranked_in: int
     exact: float | None
     unk_rate: float | None
@@ -290,7 +302,7 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
     metric = "program_premium" if view.kind(corpus) == "code" else "premium"
     premiums = {k: v for k, v in view.values(metric, tokenizer, corpus) if k != pivot}
     rows = [view.row("rank", tokenizer, corpus, language) for language in languages]
-    ranks = [row["value"] for row in rows if row is not None and has_place(row)]
+    ranks = [row for row in rows if row is not None and has_place(row)]
     lost = dict(view.values("lost_byte_share", tokenizer, corpus))
     return TokenizerSummary(
         tokenizer=tokenizer,
@@ -303,7 +315,8 @@ def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
         premiums=len(premiums),
         highest_premium=max(premiums.items(), key=lambda item: item[1], default=None),
         refused_premiums=len(languages) - 1 - len(premiums) if pivot else 0,
-        first_in=sum(rank == 1 for rank in ranks),
+        first_in=sum(map(is_first, ranks)),
+        contested_in=sum(map(is_contested, ranks)),
         ranked_in=len(ranks),
         exact=_weighted(view, corpus, tokenizer),
         unk_rate=view.pooled("unk_rate", tokenizer, corpus, over="tokens"),
@@ -335,6 +348,13 @@ def trained_on(view: View, tokenizer: str) -> set[str]:
     """Return the corpora of this run that a tokenizer was trained on."""
     trained = view.run["tokenizers"][tokenizer]["trained"]
     return {trained["corpus"]} if trained else set()
+
+
+def first_in(line: TokenizerSummary) -> str:
+    """Write in how many languages a tokenizer ranks first, of those where another has a place."""
+    if not line.ranked_in:
+        return "not ranked"
+    return f"{line.first_in} of {line.contested_in}" if line.contested_in else "–"
 
 
 def median_premium(line: TokenizerSummary) -> str:
@@ -403,14 +423,18 @@ def _verdict(view: View, corpus: str, lines: Sequence[TokenizerSummary]) -> list
         return [f"On {corpus}, nothing was ranked: no suite of this run computes ranks."]
     languages = view.languages(corpus)
     ranked = [line for line in lines if line.ranked_in]
+    contested = max((line.contested_in for line in ranked), default=0)
     if not ranked:
         sentences = [f"On {corpus}, no tokenizer could be ranked."]
+    elif not contested and _different(view, ranked) > 1:
+        sentences = [f"On {corpus}, no language has two tokenizers that could be ranked."]
     elif _different(view, ranked) == 1:
         only = listed([line.tokenizer for line in ranked])
-        sentences = [f"On {corpus}, {only} has nothing to be compared with."]
+        has = word_for(len(ranked), "has", "have")
+        sentences = [f"On {corpus}, {only} {has} nothing to be compared with."]
         if len(lines) > len(ranked):
             sentences = [f"On {corpus}, only {only} could be ranked."]
-    elif all(line.first_in == len(languages) for line in ranked):
+    elif all(line.first_in == contested for line in ranked):
         sentences = [
             f"On {corpus}, no ranked tokenizer is significantly better than another: "
             f"{view.documents(corpus)} for each language cannot separate them."

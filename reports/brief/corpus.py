@@ -11,7 +11,14 @@ from tokbench.reports.focus import Standing
 from tokbench.reports.marks import legend, marked
 from tokbench.reports.mix import Mix, answer, mix_of, order
 from tokbench.reports.tables import by_language, unbroken, value_of
-from tokbench.reports.view import TokenizerSummary, View, has_place, median_premium, summarize
+from tokbench.reports.view import (
+    TokenizerSummary,
+    View,
+    first_in,
+    is_first,
+    median_premium,
+    summarize,
+)
 
 
 def corpus_section(view: View, corpus: str) -> Iterator[str]:
@@ -72,7 +79,7 @@ def _by_tokenizer(
     for line in lines:
         cells = [marked(view, line.tokenizer, corpus), count(line.n_entries)]
         standing = mix.of(line.tokenizer) if mix else None
-        cells += _standing_cells(standing) if mix else [count(line.tokens)]
+        cells += _standing_cells(mix, standing) if mix else [count(line.tokens)]
         if view.pivot(corpus):
             cells.append(escape(median_premium(line)))
         if len(view.languages(corpus)) > 1:
@@ -81,18 +88,13 @@ def _by_tokenizer(
     return table(header, rows)
 
 
-def _standing_cells(standing: Standing | None) -> list[str]:
+def _standing_cells(mix: Mix, standing: Standing | None) -> list[str]:
     if standing is None:
         return ["–", "–", "–"]
     ratio = number(standing.ratio, 3)
     if standing.low is not None and standing.high is not None and standing.low != standing.high:
         ratio += f" ({number(standing.low, 3)} to {number(standing.high, 3)})"
-    return [number(standing.cost), ratio, str(standing.rank or "–")]
-
-
-def first_in(line: TokenizerSummary) -> str:
-    """Write in how many languages a tokenizer has rank 1."""
-    return f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked"
+    return [number(standing.cost), ratio, mix.place(standing)]
 
 
 def _bytes_per_token(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
@@ -107,10 +109,9 @@ def _bytes_per_token(view: View, corpus: str, names: Sequence[str]) -> Iterator[
 
 
 def _ranked_cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
-    rank = view.row("rank", tokenizer, corpus, language)
     text = value_of("bytes_per_token")(view, tokenizer, corpus, language)
-    is_first = rank is not None and has_place(rank) and rank["value"] == 1
-    return f"**{text}**" if is_first else text
+    first = is_first(view.row("rank", tokenizer, corpus, language))
+    return f"**{text}**" if first else text
 
 
 def _premiums(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tokbench.bench.results.report import ReportPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.marks import mark_of, marks_of
 from tokbench.reports.mix import mix_of, order
-from tokbench.reports.view import View, has_place, median_premium, summarize, view_of
+from tokbench.reports.view import View, is_first, median_premium, summarize, view_of
 
 _SYMBOLS = str.maketrans(
     {
@@ -67,9 +67,8 @@ def _value(view: View, metric: str, name: str, corpus: str, language: str) -> st
     if row is not None and row["status"] == "refused":
         return "refused"
     text = number(None if row is None else row["value"]) + mark_of(row)
-    rank = view.row("rank", name, corpus, language) if metric == "bytes_per_token" else None
-    is_first = rank is not None and has_place(rank) and rank["value"] == 1
-    return f"{_BEST}{text}" if is_first else text
+    first = metric == "bytes_per_token" and is_first(view.row("rank", name, corpus, language))
+    return f"{_BEST}{text}" if first else text
 
 
 _BEST = "\ue000"

@@ -182,9 +182,12 @@ function drawSentence() {
   const name = (line) => data.tokenizers[line.t].key;
   let text = `For ${focusName()}: no tokenizer shown has a place.`;
   if (best) {
-    const ties = rest.filter((line) => line.rank === 1);
-    const next = rest.find((line) => line.rank !== 1);
-    text = `For ${focusName()}: ${name(best)} needs the fewest tokens, ${number(best.cost)} per ${unit}.`;
+    const others = rest.filter((line) => data.tokenizers[line.t].fingerprint !== data.tokenizers[best.t].fingerprint);
+    const ties = others.filter((line) => line.rank === 1);
+    const next = others.find((line) => line.rank !== 1);
+    const kinds = new Set([best, ...rest].map((line) => data.tokenizers[line.t].fingerprint));
+    text = `For ${focusName()}: ${name(best)} needs `;
+    text += kinds.size > 1 ? `the fewest tokens, ${number(best.cost)} per ${unit}.` : `${number(best.cost)} tokens per ${unit}.`;
     if (ties.length) text += ` ${joined(ties.map(name))} cannot be told apart from it.`;
     if (next) {
       const [low, high] = next.interval.map((end) => number(100 * (end - 1), 1));
@@ -205,13 +208,20 @@ function pooled(values, weights) {
   return total ? sum(known.map(([v, w]) => v * w)) / total : null;
 }
 
+// Whether two different tokenizers have a place in a language: one alone wins nothing.
+function contested(l) {
+  const placed = data.tokenizers.filter((_, t) => corpus().places[t][l][0] !== null);
+  return new Set(placed.map((tokenizer) => tokenizer.fingerprint)).size > 1;
+}
+
 function summaryOf(t) {
   const chosen = focused();
   const pivot = corpus().languages.findIndex(([key]) => key === corpus().pivot);
   const cell = (metric, l) => (grid(metric) ? grid(metric).value[t][l] : null);
   const premiums = chosen.filter((l) => l !== pivot).map((l) => [l, cell(premiumMetric(), l)]).filter(([, v]) => v !== null);
   const tokens = chosen.map((l) => cell("tokens", l));
-  const ranks = chosen.map((l) => corpus().places[t][l][0]).filter((rank) => rank !== null);
+  const placed = chosen.filter((l) => corpus().places[t][l][0] !== null);
+  const ranks = placed.filter(contested).map((l) => corpus().places[t][l][0]);
   const highest = premiums.reduce((top, one) => (top === null || one[1] > top[1] ? one : top), null);
   const documents = chosen.map((l) => corpus().languages[l][3]);
   const bytes = chosen.map((l) => corpus().languages[l][4]);
@@ -221,7 +231,7 @@ function summaryOf(t) {
     bytes_per_token: number(cell("bytes_per_token", pivot < 0 ? 0 : pivot)),
     median_premium: number(median(premiums.map(([, v]) => v))),
     highest_premium: highest ? `${languageName(highest[0])} ${number(highest[1])}` : "–",
-    first_in: ranks.length ? `${ranks.filter((rank) => rank === 1).length} of ${ranks.length}` : "not ranked",
+    first_in: ranks.length ? `${ranks.filter((rank) => rank === 1).length} of ${ranks.length}` : placed.length ? "–" : "not ranked",
     exact: percent(pooled(chosen.map((l) => cell("round_trip", l)), documents)),
     lost: percent(pooled(chosen.map((l) => cell("lost_byte_share", l)), bytes)),
   };
@@ -292,7 +302,7 @@ function heatCell(row, t, found, spec) {
   } else {
     cell.textContent = shownValue(state.metric, value) + (rank === null && why ? " †" : "");
     if (spec.direction !== "none" && rank !== null) cell.className = `d${depth(value, row, found, spec.direction)}`;
-    if (rank === 1 && state.metric === "bytes_per_token") cell.classList.add("first");
+    if (rank === 1 && contested(row.l) && state.metric === "bytes_per_token") cell.classList.add("first");
   }
   return cell;
 }

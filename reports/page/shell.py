@@ -20,6 +20,7 @@ from tokbench.reports.page.texts import texts_of
 from tokbench.reports.view import (
     TokenizerSummary,
     View,
+    first_in,
     median_premium,
     summarize,
     verdicts,
@@ -128,7 +129,7 @@ def _row(
         "bytes_per_token": number(line.pivot_bytes_per_token),
         "median_premium": median_premium(line),
         "highest_premium": f"{highest[0]} {number(highest[1])}" if highest else "–",
-        "first_in": f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked",
+        "first_in": first_in(line),
         "exact": percent(line.exact),
         "lost": percent(line.lost_share),
     }

@@ -10,7 +10,16 @@ from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.mix import order
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
-from tokbench.reports.view import Row, TokenizerSummary, View, has_place, median_premium, summarize
+from tokbench.reports.view import (
+    Row,
+    TokenizerSummary,
+    View,
+    first_in,
+    has_place,
+    is_first,
+    median_premium,
+    summarize,
+)
 
 
 def corpus_sections(view: View, corpus: str) -> Iterator[str]:
@@ -122,7 +131,7 @@ def _by_tokenizer(view: View, corpus: str, lines: Sequence[TokenizerSummary]) ->
                 f"{number(highest[1])} {escape(highest[0])}" if highest else "–",
             ]
         cells += [
-            f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked",
+            first_in(line),
             percent(line.exact),
             percent(line.unk_rate),
             percent(line.lost_share),
@@ -136,7 +145,7 @@ def _bytes_per_token(view: View, tokenizer: str, corpus: str, language: str) -> 
     rank = view.row("rank", tokenizer, corpus, language)
     if rank is None or not has_place(rank):
         return text + mark_of(view.row("bytes_per_token", tokenizer, corpus, language))
-    return f"**{text}**" if rank["value"] == 1 else text
+    return f"**{text}**" if is_first(rank) else text
 
 
 def _other_ratios(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:

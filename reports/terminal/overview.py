@@ -17,6 +17,7 @@ from tokbench.reports.view import (
     ONE_BATCH,
     TokenizerSummary,
     View,
+    first_in,
     median_premium,
     summarize,
     verdicts,
@@ -103,7 +104,7 @@ def _ordered(view: View, corpus: str, mix: Mix | None) -> list[TokenizerSummary]
 
 def _style(view: View, line: TokenizerSummary, corpus: str, mix: Mix | None) -> str | None:
     standing = mix.of(line.tokenizer) if mix else None
-    if standing is not None and standing.rank == 1:
+    if mix is not None and mix.place(standing) == "1":
         return "best"
     return "unranked" if marks_of(view, line.tokenizer, corpus) else None
 
@@ -118,7 +119,7 @@ def _columns(
         columns += [
             ScreenColumn("× best", [number(s.ratio if s else None, 3) for s in stands], 0),
             ScreenColumn("tokens", [number(s.cost if s else None) for s in stands], 1),
-            ScreenColumn("place", [str((s.rank if s else None) or "–") for s in stands], 2),
+            ScreenColumn("place", [mix.place(s) for s in stands], 2),
         ]
     else:
         columns.append(ScreenColumn("tokens", [count(line.tokens) for line in lines], 1))
@@ -130,7 +131,7 @@ def _columns(
         cells = [_speed(line, pinned, line.tokenizer in wrong) for line in lines]
         columns.append(ScreenColumn("speed", cells, 5))
     if len(view.languages(corpus)) > 1:
-        columns.append(ScreenColumn("first in", list(map(_first_in, lines)), 6))
+        columns.append(ScreenColumn("first in", list(map(first_in, lines)), 6))
     columns += [
         ScreenColumn("exact", [percent(line.exact) for line in lines], 7),
         ScreenColumn("vocabulary", [count(line.n_entries) for line in lines], 8),
@@ -138,10 +139,6 @@ def _columns(
     if view.pivot(corpus):
         columns.append(ScreenColumn("highest premium", list(map(_highest, lines)), 9))
     return columns
-
-
-def _first_in(line: TokenizerSummary) -> str:
-    return f"{line.first_in} of {line.ranked_in}" if line.ranked_in else "not ranked"
 
 
 def _highest(line: TokenizerSummary) -> str:

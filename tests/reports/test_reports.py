@@ -183,6 +183,42 @@ def test_only_those_that_write_the_fewest_are_said_to(
     assert verdicts(View(run.results))[0] == sentence
 
 
+def test_a_tokenizer_without_a_rival_wins_nothing_under_one_key_or_two(measure: Measure) -> None:
+    """60 times "ab" in two languages: two bytes, so 1,000 tokens for 1,000 bytes."""
+    config = {
+        "corpora": {
+            "c": {
+                "source": "files",
+                "path": "{language}.txt",
+                "languages": ["en", "de"],
+            }
+        },
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}, "again": {"type": "utf8_bytes"}},
+        "reports": ["markdown"],
+    }
+    text = "ab\n" * 60
+    run = measure(config, {"en.txt": text, "de.txt": text})
+    folder = run.results.folder
+    for name in ("report.md", "detail.md"):
+        written = (folder / name).read_text(encoding="utf-8")
+        for claim in (
+            "the fewest tokens",
+            "of 2 |",
+            "**1.00**",
+            "first in 2",
+            "cannot be distinguished",
+        ):
+            assert claim not in written, (name, claim)
+    page = (folder / "report.md").read_text(encoding="utf-8")
+    assert "again and bytes have nothing to be compared with." in page
+    assert "again and bytes are the same tokenizer under 2 keys." in page
+    assert (
+        "For text of 2 languages in equal shares, again needs 1,000.00 tokens per 1,000 bytes."
+        in page
+    )
+    assert "| again | 256 | 1,000.00 | 1.000 | – | – |" in page
+
+
 def test_nothing_to_rank_is_said(measure: Measure) -> None:
     config = {
         "corpora": {"c": {"source": "files", "path": "c.jsonl", "language": "en", "id": "id"}},
