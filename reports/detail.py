@@ -64,6 +64,7 @@ def _opening(view: View) -> Iterator[str]:
         sentences += section.verdicts(view)
     yield "\n".join(f"- {escape(sentence)}" for sentence in sentences)
     failed = [("corpus", *one) for one in view.failed_corpora.items()]
+    failed += [("language", " ".join(place), why) for place, why in view.failed_languages.items()]
     failed += [("tokenizer", *one) for one in view.failed_tokenizers.items()]
     if failed:
         rows = [[escape(cell) for cell in line] for line in failed]

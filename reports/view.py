@@ -89,6 +89,16 @@ class View:
         return self._failed("corpus", "corpus_failed", lambda name: name in self.corpora)
 
     @cached_property
+    def failed_languages(self) -> dict[tuple[str, str], str]:
+        """Languages that could not be read of corpora of which others could, and why."""
+        return {
+            (cell["corpus"], cell["language"]): cell["detail"] or "no reason recorded"
+            for cell in self.run["cells"]
+            if cell.get("reason") == "corpus_failed"
+            and cell["language"] not in self.corpora.get(cell["corpus"], {cell["language"]})
+        }
+
+    @cached_property
     def failed_tokenizers(self) -> dict[str, str]:
         """Tokenizers that could not be loaded or trained, and why."""
         codes = ("tokenizer_failed", "training_failed", "worker_lost")
@@ -383,6 +393,11 @@ def _failures(view: View) -> Iterator[str]:
     """Yield what could not be read or loaded, each once."""
     for name, why in view.failed_corpora.items():
         yield f"Corpus {name} could not be read: {why}"
+    for corpus in view.corpora:
+        failed = {k: why for (name, k), why in view.failed_languages.items() if name == corpus}
+        if failed:
+            why = next(iter(failed.values()))
+            yield f"Of corpus {corpus}, {listed(list(failed), most=5)} could not be read: {why}"
     for name, why in view.failed_tokenizers.items():
         yield f"Tokenizer {name} could not be loaded: {why}"
 

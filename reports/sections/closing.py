@@ -79,10 +79,13 @@ def failed_cells(view: View) -> Iterator[str]:
     """Yield the cells without a whole count, equal reasons once."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for cell in view.run["cells"]:
-        at_the_top = cell["corpus"] in view.failed_corpora
+        place = cell["corpus"], cell["language"]
+        at_the_top = cell["corpus"] in view.failed_corpora or place in view.failed_languages
         if cell["status"] != "ok" and not at_the_top and cell["tokenizer"] in order(view):
-            place = cell["tokenizer"], cell["status"], cell["detail"] or ""
-            groups.setdefault(place, []).append(cell)
+            key = cell["tokenizer"], cell["status"], cell["detail"] or ""
+            groups.setdefault(key, []).append(cell)
+    for (corpus, language), why in view.failed_languages.items():
+        yield f"{escape(corpus)} {escape(language)}: **failed**: {escape(why)}"
     for (tokenizer, status, detail), cells in groups.items():
         where = ", ".join(f"{c['corpus']} {c['language']}" for c in cells[:3])
         more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""

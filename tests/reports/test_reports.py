@@ -356,3 +356,19 @@ def test_a_run_without_any_corpus_still_has_a_summary(measure: Measure) -> None:
     assert "- Corpus c could not be read: " in report_of(run)
     assert "bad.jsonl" in summary_of(run)
     assert json.loads((run.results.folder / "run.json").read_text())["corpora"] == {}
+
+
+def test_a_language_that_could_not_be_read_is_told_first_and_once(measure: Measure) -> None:
+    """German is missing beside English; two tokenizers fail on it for the same reason."""
+    config = {
+        "corpora": {
+            "c": {"source": "files", "path": "{language}.jsonl", "languages": ["en", "de"]}
+        },
+        "tokenizers": {"bytes": {"type": "utf8_bytes"}, "chars": {"type": "characters"}},
+    }
+    run = measure(config, {"en.jsonl": ["abc", "def"], "de.jsonl": "not JSON\n"})
+    assert run.exit_code == 3
+    page = (run.results.folder / "report.md").read_text(encoding="utf-8")
+    assert page.split("\n\n")[1].startswith("- Of corpus c, de could not be read: ")
+    assert len([line for line in page.splitlines() if "**failed**" in line]) == 1
+    assert "Of corpus c, de could not be read: " in " ".join(summary_of(run).split())
