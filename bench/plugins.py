@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -110,6 +110,18 @@ class TextSizes:
     """Sum of the squares of the documents' sizes."""
     in_long: Callable[[str], int] = field(default=_nothing, compare=False)
     """Returns the characters in matches of a pattern that have more than 1,000: reads the text."""
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> Self:
+        """Return the sizes of documents, each in bytes.
+
+        >>> TextSizes.of([3, 4])
+        TextSizes(documents=2, bytes=7, longest=4, squares=25)
+        """
+        squares = sum(n * n for n in sizes)
+        return cls(
+            documents=len(sizes), bytes=sum(sizes), longest=max(sizes, default=0), squares=squares
+        )
 
 
 @runtime_checkable

@@ -13,13 +13,26 @@ from typing import Literal
 
 from tokbench.bench.commands.pin import Repository, ask_hub, repositories
 from tokbench.bench.config.corpora import NO_SCRIPTS, HuggingFaceCorpus
-from tokbench.bench.config.schema import Config
+from tokbench.bench.config.schema import Config, TrainEntry
+from tokbench.bench.corpus.budget import Budget
+from tokbench.bench.corpus.find_files import source_files
+from tokbench.bench.corpus.read_files import read
+from tokbench.bench.corpus.rows import RowCounts, documents
 from tokbench.bench.errors import HubUnreachable, InputError
 from tokbench.bench.paths import looking_at, user_path
+from tokbench.bench.plugins import TextSizes
+from tokbench.bench.run.trained_models import trainer_of
 from tokbench.bench.timing.ratios import LEAST_PROCESSES, LEAST_ROUNDS
+
+MOST_TRAINING_BYTES = 64_000_000
+"""Bytes of files, per language, that are read to say what a training takes."""
 
 FEW_DOCUMENTS = 100
 """Documents below which `tokbench.bench.count.stats` corrects intervals for bias."""
+
+
+_LONG = TextSizes(documents=1, bytes=10**10, longest=10**10, squares=10**20)
+"""Text of which every trainer warns that ever does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +80,24 @@ def remarks(config: Config) -> Iterator[str]:
                 f"suites.{name}.rounds: {rounds} rounds in {processes} processes are too few for "
                 f"an interval; set rounds to {LEAST_ROUNDS} or processes to {LEAST_PROCESSES}"
             )
+    for key, tokenizer in config.tokenizers.items():
+        if isinstance(tokenizer, TrainEntry) and (costs := _training_costs(config, tokenizer)):
+            yield f"tokenizers.{config.origins.get(key, key)}: {costs}"
+
+
+def _training_costs(config: Config, entry: TrainEntry) -> str | None:
+    """Return what the trainer says of its text, where that is in local files of moderate size."""
+    corpus = config.run.corpora[entry.corpus]
+    if isinstance(corpus, HuggingFaceCorpus) or trainer_of(entry).warning(_LONG) is None:
+        return None
+    sizes: list[int] = []
+    for key in entry.languages or corpus.options():
+        with suppress(InputError):  # what cannot be read is told of the corpus
+            files = source_files(corpus, key, config.folder)
+            if sum(file.path.stat().st_size for file in files) <= MOST_TRAINING_BYTES:
+                reading = read(corpus, key, config.folder, Budget(config.run.limits))
+                sizes += [document.bytes for document in documents(reading, corpus, RowCounts())]
+    return trainer_of(entry).warning(TextSizes.of(sizes))
 
 
 def _script_of(one: Repository) -> str:

@@ -57,7 +57,7 @@ def test_our_own_trainer_warns_of_memory() -> None:
     assert "about 60 s and 4.0 GB" in (trainer.warning(sizes(100_000_000)) or "")
 
 
-@pytest.mark.parametrize("command", ["train", "run"])
+@pytest.mark.parametrize("command", ["validate", "train", "run"])
 def test_a_line_of_60_000_characters_is_warned_of_first(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
