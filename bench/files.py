@@ -88,11 +88,11 @@ def read_bounded(path: Path, most: int) -> bytes:
     return data
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
     r"""Return the value of a JSON text that every reader reads the same way.
 
     Raises `ValueError` for duplicate keys, NaN, infinite numbers, integers beyond 64 bits, lone
-    surrogates, and more than `DEEPEST` levels.
+    surrogates unless `surrogates` allows them, and more than `DEEPEST` levels.
 
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -110,7 +110,7 @@ def parse_json(text: str | bytes) -> Any:
         )
     except RecursionError:
         raise ValueError(f"nested more than {DEEPEST} levels deep") from None
-    _check_values(value)
+    _check_values(value, surrogates)
     return value
 
 
@@ -140,13 +140,13 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
-def _check_values(value: Any) -> None:
+def _check_values(value: Any, surrogates: bool) -> None:
     """Refuse depth and lone surrogates, level by level: no recursion."""
     level = [value]
     for _ in range(DEEPEST):
         texts = [one for one in level if isinstance(one, str)]
         texts += [key for one in level if isinstance(one, dict) for key in one]
-        if any(not one.isascii() and _has_surrogate(one) for one in texts):
+        if not surrogates and any(not one.isascii() and _has_surrogate(one) for one in texts):
             raise ValueError("a string contains a lone surrogate")
         level = [part for one in level for part in _parts(one)]
         if not level:
