@@ -13,7 +13,7 @@ from tokbench.bench.count.suite import CountsSuite
 from tokbench.bench.count.tallies import Tallies
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.count.token_bytes import Contents
-from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec
+from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Status
 from tokbench.bench.reasons import Why
 from tokbench.suites.efficiency.ranking import rankings
 from tokbench.suites.efficiency.specs import (
@@ -93,17 +93,21 @@ def _sizes(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
 
 
 def _words(cell: Cell, tallies: Tallies) -> Iterator[Measurement]:
+    """Yield tokens by word; refused where too much text is lost, as a lost word takes one token."""
     tally = cell.tally
     n_words = tally.total("words")
     undefined = tallies.facts(cell.key).words_reason
     why = Why("words_undefined", undefined) if undefined else None
     if why is None and not n_words:
         why = Why("no_words", "no words whose token boundaries are known")
+    status: Status | None = None
+    if why is None and (why := why_not_its_price((cell,), tallies)):
+        status = "refused"
     columns = ("word_tokens", "tokens", "continued_words", "single_token_words")
     for metric, column in zip(WORD_METRICS, columns, strict=True):
         value = None if why else tally.total(column) / n_words
         n = None if why else n_words
-        yield row(cell, metric, value, n=n, unit="words", why=why)
+        yield row(cell, metric, value, n=n, unit="words", status=status, why=why)
 
 
 def _normalized(cell: Cell, reference: str, tallies: Tallies) -> Measurement:

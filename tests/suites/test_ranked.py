@@ -148,3 +148,28 @@ def test_code_without_its_lines_has_no_place(measure: Measure) -> None:
     assert lost['{"cause": "indentation"}'] == 6 / 23
     ranks = {r["tokenizer"]: r["reason"] for r in rows(outcome.results, metric="rank")}
     assert ranks == {"lines": "lost_text", "bytes": None}
+
+
+def test_values_by_word_are_refused_where_too_much_text_is_lost(measure: Measure) -> None:
+    """Of 7 bytes "dog" is unknown, 3 of them: each word one token, which is no fertility of 1."""
+    run = measure(
+        {
+            "corpora": {"c": {"source": "files", "path": "en.jsonl", "language": "en"}},
+            "tokenizers": {
+                "words": {"type": "huggingface", "file": "words.json"},
+                "bytes": {"type": "utf8_bytes"},
+            },
+        },
+        {"en.jsonl": ["the dog"], "words.json": lower_casing(["[UNK]", "the"])},
+    )
+    for metric, expected in (
+        ("fertility", 3.0),
+        ("tokens_per_word", 3.5),
+        ("proportion_of_continued_words", 1.0),
+        ("single_token_word_share", 0.0),
+    ):
+        found = {r["tokenizer"]: r for r in rows(run.results, metric=metric)}
+        assert found["bytes"]["value"] == expected
+        lost = found["words"]
+        assert (lost["value"], lost["status"], lost["reason"]) == (None, "refused", "lost_text")
+    assert {r["value"] for r in rows(run.results, metric="tokens")} == {2, 7}
