@@ -306,6 +306,12 @@ def summarize(view: View, corpus: str) -> tuple[TokenizerSummary, ...]:
     return tuple(order)
 
 
+def summary_of(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
+    """Return the summary of one tokenizer, also where nothing of it has a value."""
+    lines = {line.tokenizer: line for line in summarize(view, corpus)}
+    return lines.get(tokenizer) or _summary(view, corpus, tokenizer)
+
+
 def _summary(view: View, corpus: str, tokenizer: str) -> TokenizerSummary:
     languages = view.languages(corpus)
     pivot = view.pivot(corpus)

@@ -10,7 +10,7 @@ from tokbench.reports.marks import marked
 from tokbench.reports.mix import order
 from tokbench.reports.sections.survival import causes, documents_of_class
 from tokbench.reports.tables import unbroken
-from tokbench.reports.view import View, summarize
+from tokbench.reports.view import View, summary_of
 
 
 def survival_section(view: View) -> Iterator[str]:
@@ -41,7 +41,7 @@ def altered(view: View, tokenizer: str, corpus: str) -> int:
 
 
 def _row(view: View, tokenizer: str, corpus: str) -> list[str]:
-    line = next(s for s in summarize(view, corpus) if s.tokenizer == tokenizer)
+    line = summary_of(view, corpus, tokenizer)
     lossy = documents_of_class(view, tokenizer, corpus, "lossy")
     normalized = documents_of_class(view, tokenizer, corpus, "normalized")
     return [

@@ -13,7 +13,7 @@ from tokbench.reports.marks import marked
 from tokbench.reports.mix import order
 from tokbench.reports.tables import crossed, folded, pooled
 from tokbench.reports.tokens import code, code_points, shown_text
-from tokbench.reports.view import Row, View, meaning_of, summarize
+from tokbench.reports.view import Row, View, meaning_of, summarize, summary_of
 
 MOST_WITNESSES, MOST_EXCERPTS = 40, 100
 
@@ -80,7 +80,7 @@ def _fidelity_row(view: View, tokenizer: str, corpus: str) -> list[str] | None:
     ]
     if not any(rounds):
         return None
-    line = next(s for s in summarize(view, corpus) if s.tokenizer == tokenizer)
+    line = summary_of(view, corpus, tokenizer)
     return [
         marked(view, tokenizer, corpus),
         escape(corpus),
