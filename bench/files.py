@@ -10,7 +10,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from tokbench.bench.errors import ResultsError
@@ -24,6 +24,26 @@ def write_whole(path: Path, data: bytes | str) -> None:
     """
     with whole_file(path) as temporary:
         temporary.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+def write_inside(folder: Path, file: str, data: bytes | str) -> None:
+    """Write a file of a folder, such as ``figures/a.svg``, as `write_whole` does.
+
+    Raises `ResultsError` for a name that leads out of the folder, be it by a link in a folder that
+    somebody else made.
+    """
+    parts = PurePath(file).parts
+    if PurePath(file).is_absolute() or ".." in parts:
+        raise ResultsError(
+            f"{folder}: the file {file!r} would lie outside of the folder; not written"
+        )
+    for n in range(1, len(parts)):
+        inner = folder.joinpath(*parts[:n])
+        if inner.is_symlink():
+            raise ResultsError(
+                f"{inner}: is a symbolic link, which files are not written through; remove it"
+            )
+    write_whole(folder / file, data)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def report(
     from tokbench.bench import plugins
     from tokbench.bench.config.schema import load_options
     from tokbench.bench.console import result
-    from tokbench.bench.files import write_whole
+    from tokbench.bench.files import write_inside
     from tokbench.bench.results.report import HistoryPlugin, ReportPlugin
     from tokbench.bench.results.run_folder import load_results
 
@@ -74,7 +74,7 @@ def report(
     with showing(runs[0]):
         files = plugin.render(results)
     for file, text in files.items():
-        write_whole(runs[0] / file, text)
+        write_inside(runs[0], file, text)
         result(str(runs[0] / file))
     _open(files, runs[0], show)
 

@@ -9,7 +9,7 @@ from tokbench.bench import plugins
 from tokbench.bench.console import Painted
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import what_failed
-from tokbench.bench.files import write_whole
+from tokbench.bench.files import write_inside
 from tokbench.bench.guard import contained
 from tokbench.bench.plugins import Plugin, ReportOptions
 from tokbench.bench.results.run_folder import Results
@@ -85,5 +85,5 @@ def write_reports(
             problems.append(f"report {name}: {what_failed(exc)}")
             continue
         for path, text in files.items():
-            write_whole(results.folder / path, text)
+            write_inside(results.folder, path, text)
     return problems

@@ -73,7 +73,14 @@ def _unfinished(output: Path, plan: Plan, *, rerun: Rerun | None) -> Path | None
     facts = _facts(last)
     whole = bool(facts.get("finished")) and (last / "run.json").exists()
     finished = whole and rerun is None
-    return None if finished or facts.get("plan") != plan.sha256 else last
+    if finished or facts.get("plan") != plan.sha256 or _has_links(last):
+        return None
+    return last
+
+
+def _has_links(folder: Path) -> bool:
+    """Whether somebody else made the folder: tokbench makes no links, and writes through none."""
+    return any(path.is_symlink() for path in folder.iterdir())
 
 
 def _facts(folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,31 @@ def test_a_broken_plan_is_left_alone(folder: Path, plan: str) -> None:
     at.write_bytes(content.get(plan, b"\xff\xfe{"))
     run()
     assert (folder / "runs" / "x-2" / "run.json").exists()
+
+
+def test_nothing_is_written_through_a_link_in_a_run_folder(folder: Path) -> None:
+    """An unfinished run whose `documents` is a link to another folder is not gone on with."""
+    run("--keep-cells")
+    first, outside = folder / "runs" / "x-1", folder / "outside"
+    plan = json.loads((first / "plan.json").read_text())
+    (first / "plan.json").write_text(json.dumps({**plan, "finished": False}))
+    shutil.rmtree(first / "documents")
+    outside.mkdir()
+    (first / "documents").symlink_to(outside)
+    run()
+    assert list(outside.iterdir()) == []
+    assert (folder / "runs" / "x-2" / "run.json").exists()
+
+
+def test_reports_are_not_written_through_a_link_in_a_run_folder(folder: Path) -> None:
+    run()
+    first, outside = folder / "runs" / "x-1", folder / "outside"
+    outside.mkdir()
+    (first / "figures").symlink_to(outside)
+    done = in_this_process("report", first, "--format", "svg")
+    assert done.exit_code == 3
+    assert "figures: is a symbolic link, which files are not written through" in done.output
+    assert list(outside.iterdir()) == []
 
 
 def test_a_plan_that_is_a_pipe_is_left_alone(folder: Path, tokbench: Callable[..., Any]) -> None:

@@ -32,6 +32,21 @@ def test_the_workflow_restores_runs_compares_sums_up_and_keeps() -> None:
     assert places == sorted(places)
 
 
+def test_the_workflow_compares_no_run_that_a_pull_request_brought() -> None:
+    """Every folder that a later step reads is removed between the checkout and the first of them."""
+    steps = workflow()["jobs"]["gate"]["steps"]
+    used = [str(step.get("uses", step.get("run", ""))) for step in steps]
+    (at,) = [i for i, text in enumerate(used) if text.startswith("rm -rf runs")]
+    assert "checkout" in used[0]
+    assert not any(
+        word in text for text in used[:at] for word in ("tokbench run", "compare", "restore")
+    )
+    read = set(
+        re.findall(r"(?<![/\w-])(runs|base|comparison|segments)\b", " ".join(used[at + 1 :]))
+    )
+    assert read <= set(used[at].split()[2:])
+
+
 def test_every_command_on_the_page_exists_with_its_options() -> None:
     for line in re.findall(
         r"^.*?\btokbench ((?:run|compare|baseline|report) .*)$", text_of(PAGE), re.M
