@@ -111,9 +111,9 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
         ends = np.cumsum([len(block.counts) for block in same])
         for block, found in zip(same, np.split(weighted, ends[:-1]), strict=True):
             at, (*tokens, content) = languages.index(block.language), block.counts.sum(axis=1)
-            measured[block.whole, at] = np.array(tokens) * 1000 / content
+            measured[block.whole, at] = _ratio(np.array(tokens) * 1000, content)
             if block.n > 1:  # every draw of one document is that document
-                drawn[:, block.whole, at] = (found[:-1] * 1000 / found[-1]).T
+                drawn[:, block.whole, at] = _ratio(found[:-1] * 1000, found[-1]).T
     return Rates(
         corpus=corpus,
         tokenizers=names,
@@ -216,14 +216,28 @@ def standings(
     return sorted(standing, key=lambda s: (s.rank is None, s.cost or np.inf, s.tokenizer))
 
 
+def _ratio(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+    """Divide; NaN where a draw has none but empty documents, and so nothing to divide by.
+
+    >>> _ratio([2.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+    array([ 2., nan, nan])
+    """
+    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
+    shape = np.broadcast(above, below).shape
+    found: FloatArray = np.full(shape, np.nan)
+    np.divide(above, below, out=found, where=below != 0)
+    return found
+
+
 def _against(
     i: int, best: int | None, cost: FloatArray, drawn: FloatArray
 ) -> dict[str, float | None]:
     """Return the ratio to the cheapest tokenizer that has a place, and its interval."""
     if best is None or not np.isfinite(cost[i]):
         return {"ratio": None, "low": None, "high": None}
-    low, high = map(float, np.quantile(drawn[:, i] / drawn[:, best], [LOW, HIGH]))
-    drawable = np.isfinite(low)
+    ratios = _ratio(drawn[:, i], drawn[:, best])
+    low, high = map(float, np.quantile(ratios, [LOW, HIGH]))
+    drawable = np.isfinite(low) and np.isfinite(high)
     return {
         "ratio": float(cost[i] / cost[best]),
         "low": low if drawable else None,
@@ -234,6 +248,8 @@ def _against(
 def _rank(i: int, placed: Sequence[int], drawn: FloatArray) -> int:
     """1 + how many are better: the interval of their ratio to this one lies below 1."""
     better = (
-        np.quantile(drawn[:, other] / drawn[:, i], HIGH) < 1 for other in placed if other != i
+        np.quantile(_ratio(drawn[:, other], drawn[:, i]), HIGH) < 1
+        for other in placed
+        if other != i
     )
     return 1 + sum(map(bool, better))

@@ -148,11 +148,12 @@ def _lengths(row: Row) -> list[Any]:
     """Return ids, lengths in bytes, and the gap before each token where there are any."""
     if row["ends"] is None:
         return [row["ids"]]
-    starts = row["starts"] or [0, *row["ends"][:-1]]
+    before = [0, *row["ends"]][: len(row["ends"])]  # no token has no start either
+    starts = row["starts"] or before
     lengths = [end - start for start, end in zip(starts, row["ends"], strict=True)]
     if row["starts"] is None:
         return [row["ids"], lengths]
-    gaps = [start - end for start, end in zip(starts, [0, *row["ends"][:-1]], strict=True)]
+    gaps = [start - end for start, end in zip(starts, before, strict=True)]
     return [row["ids"], lengths, gaps]
 
 

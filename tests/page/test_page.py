@@ -169,3 +169,15 @@ def test_a_tokenizer_that_cannot_be_loaded_is_named_once_at_the_top(measure: Any
     assert answer.count("gone") == 2  # its name, and that of its file
     failed = written[written.index('id="failed"') : written.index('id="reproduce"')]
     assert failed.count("<li>") == 1
+
+
+def test_a_document_without_tokens_is_shown_like_any_other(measure: Any) -> None:
+    """An empty text has no token, and bytes no start or end for it."""
+    corpus = {"source": "files", "path": "en.jsonl", "language": "en", "id": "id"}
+    run = measure(
+        {"corpora": {"c": corpus}, "tokenizers": {"b": {"type": "utf8_bytes"}}, "texts": 5},
+        {"en.jsonl": ["the cat", ""]},
+    )
+    assert run.exit_code == 0
+    assert run.results.segments("c").num_rows == 4  # text and tokens of two documents
+    assert (run.results.folder / "report.html").is_file()
