@@ -30,6 +30,7 @@ SINGLES = b"".join(base64.b64encode(bytes([b])) + b" %d\n" % b for b in range(25
         (Tiktoken, {"encoding": "gpt2", "file": "x"}, "exactly one of"),
         (Tiktoken, {"encoding": "gpt5"}, "'cl100k_base'"),
         (Tiktoken, {"encoding": "gpt2", "pattern": "x"}, "belong to file only"),
+        (Tiktoken, {"file": "a", "pattern": "gpt2"}, "is the name of an encoding, not a regular"),
         (Tiktoken, {"file": "x"}, "needs its pattern"),
         (Tiktoken, {"file": "x", "pattern": "x", "spec": "y"}, "either pattern or spec"),
         (Tiktoken, {"file": "x", "pattern": "x", "spec_key": "y"}, "spec_key needs spec"),

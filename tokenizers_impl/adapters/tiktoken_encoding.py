@@ -79,6 +79,12 @@ class Tiktoken(TokenizerPlugin):
             raise ValueError("pattern, special_tokens, spec and spec_key belong to file only")
         if self.file is not None and (self.pattern is None) == (self.spec is None):
             raise ValueError("a rank file needs its pattern: give either pattern or spec")
+        if self.pattern in (*get_args(EncodingName), "cl100k", "o200k", "none"):
+            raise ValueError(
+                f"pattern {self.pattern} is the name of an encoding, not a regular expression, which "
+                "would match these letters alone; write the expression out, or name a JSON file "
+                "that holds it in `spec`"
+            )
         if self.spec is None and self.spec_key is not None:
             raise ValueError("spec_key needs spec")
         if self.spec is not None and self.special_tokens is not None:
