@@ -28,7 +28,8 @@ SINGLES = b"".join(base64.b64encode(bytes([b])) + b" %d\n" % b for b in range(25
     [
         (Tiktoken, {}, "exactly one of encoding, file and sample"),
         (Tiktoken, {"encoding": "gpt2", "file": "x"}, "exactly one of"),
-        (Tiktoken, {"encoding": "gpt5"}, "'cl100k_base'"),
+        (Tiktoken, {"encoding": "none_such"}, "'cl100k_base'"),
+        (Tiktoken, {"encoding": "gpt5"}, "write `encoding: o200k_base`"),
         (Tiktoken, {"encoding": "gpt2", "pattern": "x"}, "belong to file only"),
         (Tiktoken, {"file": "a", "pattern": "gpt2"}, "is the name of an encoding, not a regular"),
         (Tiktoken, {"file": "x"}, "needs its pattern"),
