@@ -107,6 +107,8 @@ def _not_a_file(path: Path, written: str) -> CorpusError:
 def _found_otherwise(path: Path, written: str) -> Path:
     if (same := same_look(path)) is not None and same.is_file():
         return same
+    if path.is_symlink():
+        raise CorpusError(f"{written!r} is a symbolic link to a file that does not exist")
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, [name for name in names if is_text(Path(name))])
     raise CorpusError(

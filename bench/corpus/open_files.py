@@ -34,6 +34,9 @@ HEAD_BYTES = 4096
 SUSPICIOUS_RATIO = 50
 """Unpacked ÷ packed bytes so far from which the whole file is unpacked before rows are read."""
 
+_TELLING_BYTES = 2**23
+"""Unpacked bytes from which the position in the packed file says how far it unpacks."""
+
 _BLOCK = 2**20
 _PACKED = {
     b"\x1f\x8b": "gzip (.gz)",
@@ -73,12 +76,23 @@ def opened(file: SourceFile, budget: Budget, *, markup: bool) -> Iterator[IO[byt
 def _refuse_bomb(file: SourceFile, size: int, budget: Budget) -> None:
     """Unpack a suspicious file to its end first: reading its rows would take much longer."""
     done = 0
+    if file.packing == "zip" and not _says_much(file):
+        return
     with file.path.open("rb") as raw, _unpacked(raw, file) as inner:
         while block := inner.read(_BLOCK):
             done += len(block)
             budget.unpack(done, size, file.part)
-            if done < raw.tell() * SUSPICIOUS_RATIO:
+            # what is read ahead of the first blocks says nothing of their ratio
+            early = done < _TELLING_BYTES or file.packing == "zip"
+            if not early and done < raw.tell() * SUSPICIOUS_RATIO:
                 return
+
+
+def _says_much(file: SourceFile) -> bool:
+    """Whether a ZIP file declares a suspicious size; more than it declares is never unpacked."""
+    with zipfile.ZipFile(file.path) as archive:
+        info = archive.getinfo(_member(archive, file.part))
+        return info.file_size > SUSPICIOUS_RATIO * info.compress_size
 
 
 @contextmanager
@@ -268,4 +282,6 @@ def _is_wide(head: bytes) -> bool:
     less, more = sorted(sum(half) / len(half) for half in (controls[::2], controls[1::2]))
     if sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head) < 0.02 * len(head):
         return False  # a table of single characters
-    return more >= 0.75 or (more >= 0.5 and less <= 0.2) or head.count(0) >= 0.6 * len(head)
+    if head.count(0) >= 0.6 * len(head) or more >= 0.75:
+        return True
+    return len(head) >= 64 and more >= 0.5 and less <= 0.2  # in a few bytes that is chance

@@ -121,6 +121,8 @@ def _missing(path: Path, written: str) -> str | None:
         return f"{written!r} is a folder; give the path of the file in it"
     if path.exists():
         return f"{written!r} is not a regular file"
+    if path.is_symlink():
+        return f"{written!r} is a symbolic link to a file that does not exist"
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, names)
     return f"file {written!r} does not exist{hint}; paths start from the config's folder"

@@ -70,7 +70,7 @@ def test_utf_16_without_a_mark_is_refused(make, tmp_path: Path, text: str, codin
         make(**FILES, path="a.txt")
 
 
-@pytest.mark.parametrize("text", ["1\t2\t3\t4\n5\t6\t7\t8\n", "a\n\nb\n\nc\n", "tab\there\n"])
+@pytest.mark.parametrize("text", ["1\t2\t3\t4\n5\t6\t7\t8\n", "a\n\nb\n\nc\n", "tab\there\n", "text\na\0b\n"])
 def test_control_characters_of_ordinary_text_are_fine(make, tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     assert texts(make(**FILES, path="a.txt", unit="document")) == [text]
@@ -359,6 +359,22 @@ def test_a_file_that_unpacks_without_end_is_an_error_unless_it_is_allowed(
         limited("a.txt.gz")
     with pytest.raises(CorpusError, match="a.txt.gz: more than 5,000,000 bytes were read"):
         limited("a.txt.gz", corpus_bytes="5 MB")
+
+
+def test_a_zip_file_that_unpacks_without_end_is_found_before_its_rows_are_read(
+    limited, tmp_path: Path
+) -> None:
+    """All of a small ZIP file is read ahead with its first block."""
+    with zipfile.ZipFile(tmp_path / "a.txt.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", b"a\n" * 25_000_000)
+    with pytest.raises(CorpusError, match=r"a.txt.zip: unpacks to more than 200 times"):
+        limited("a.txt.zip", corpus_seconds=10)
+
+
+def test_a_link_to_itself_is_told_as_a_link(limited, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("a.txt")
+    with pytest.raises(CorpusError, match="'a.txt' is a symbolic link to a file that does not"):
+        limited("a.txt")
 
 
 def test_a_small_file_may_unpack_to_what_it_likes(limited, tmp_path: Path) -> None:
