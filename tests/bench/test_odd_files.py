@@ -70,7 +70,9 @@ def test_utf_16_without_a_mark_is_refused(make, tmp_path: Path, text: str, codin
         make(**FILES, path="a.txt")
 
 
-@pytest.mark.parametrize("text", ["1\t2\t3\t4\n5\t6\t7\t8\n", "a\n\nb\n\nc\n", "tab\there\n", "text\na\0b\n"])
+@pytest.mark.parametrize(
+    "text", ["1\t2\t3\t4\n5\t6\t7\t8\n", "a\n\nb\n\nc\n", "tab\there\n", "text\na\0b\n"]
+)
 def test_control_characters_of_ordinary_text_are_fine(make, tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     assert texts(make(**FILES, path="a.txt", unit="document")) == [text]
