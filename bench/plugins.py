@@ -108,7 +108,7 @@ class TextSizes:
     """The longest document."""
     squares: int
     """Sum of the squares of the documents' sizes."""
-    in_long: Callable[[str], int] = field(default=_nothing, compare=False)
+    in_long: Callable[[str], int] = field(default=_nothing, compare=False, repr=False)
     """Returns the characters in matches of a pattern that have more than 1,000: reads the text."""
 
     @classmethod
