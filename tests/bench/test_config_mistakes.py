@@ -44,7 +44,10 @@ ANSWERS = [
     (("[en, sw]", "[en, swahili]"), "'swahili' is not a language code; did you mean 'sw'?"),
     (("[en, sw]", "[en, xx_Yyyy]"), "languages.xx_Yyyy: 'xx_Yyyy' is not a language code"),
     (("type: tiktoken", "type: hf"), "unknown name 'hf'; did you mean 'huggingface'?"),
-    (("type: tiktoken", "type: bpe"), "did you mean 'byte_bpe' or 'event_bpe' or 'sentencepiece_bpe'?"),
+    (
+        ("type: tiktoken", "type: bpe"),
+        "did you mean 'byte_bpe' or 'event_bpe' or 'sentencepiece_bpe'?",
+    ),
     (("type: tiktoken", "type: AutoTokenizer"), "did you mean 'transformers'?"),
     (("gpt2", "gpt-4o"), "'gpt-4o' is a model; its encoding is o200k_base"),
     (
