@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +49,18 @@ def same_look(path: Path) -> Path | None:
             here = found / same[0]
         found = here
     return found
+
+
+def broken_link(path: Path, written: str) -> str | None:
+    """Say why a symbolic link leads to nothing; None if the path is no symbolic link."""
+    if not path.is_symlink():
+        return None
+    try:
+        path.stat()
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            return f"{written!r} is not a valid path: its symbolic links form a loop"
+    return f"{written!r} is a symbolic link to a file that does not exist"
 
 
 @contextmanager

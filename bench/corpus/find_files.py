@@ -20,7 +20,7 @@ from tokbench.bench.config.bundled import text_path
 from tokbench.bench.config.corpora import BuiltinCorpus, FilesCorpus
 from tokbench.bench.errors import CorpusError
 from tokbench.bench.markup import did_you_mean
-from tokbench.bench.paths import is_text, looking_at, same_look, user_path
+from tokbench.bench.paths import broken_link, is_text, looking_at, same_look, user_path
 
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 """How a file is compressed, by its last suffix."""
@@ -107,8 +107,8 @@ def _not_a_file(path: Path, written: str) -> CorpusError:
 def _found_otherwise(path: Path, written: str) -> Path:
     if (same := same_look(path)) is not None and same.is_file():
         return same
-    if path.is_symlink():
-        raise CorpusError(f"{written!r} is a symbolic link to a file that does not exist")
+    if (why := broken_link(path, written)) is not None:
+        raise CorpusError(why)
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, [name for name in names if is_text(Path(name))])
     raise CorpusError(

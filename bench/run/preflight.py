@@ -20,7 +20,7 @@ from tokbench.bench.corpus.open_files import HEAD_BYTES, is_html, refuse_pointer
 from tokbench.bench.corpus.read_files import look
 from tokbench.bench.errors import CorpusError, InputError
 from tokbench.bench.markup import did_you_mean, plural
-from tokbench.bench.paths import looking_at
+from tokbench.bench.paths import broken_link, looking_at
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 
 MOST_FILES = 1000
@@ -121,8 +121,8 @@ def _missing(path: Path, written: str) -> str | None:
         return f"{written!r} is a folder; give the path of the file in it"
     if path.exists():
         return f"{written!r} is not a regular file"
-    if path.is_symlink():
-        return f"{written!r} is a symbolic link to a file that does not exist"
+    if (why := broken_link(path, written)) is not None:
+        return why
     names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = did_you_mean(path.name, names)
     return f"file {written!r} does not exist{hint}; paths start from the config's folder"

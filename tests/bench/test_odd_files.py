@@ -373,9 +373,13 @@ def test_a_zip_file_that_unpacks_without_end_is_found_before_its_rows_are_read(
         limited("a.txt.zip", corpus_seconds=10)
 
 
-def test_a_link_to_itself_is_told_as_a_link(limited, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").symlink_to("a.txt")
-    with pytest.raises(CorpusError, match="'a.txt' is a symbolic link to a file that does not"):
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("a.txt", "its symbolic links form a loop"), ("gone.txt", "is a symbolic link to a file")],
+)
+def test_a_link_to_nothing_is_told_as_a_link(limited, tmp_path: Path, target, words) -> None:
+    (tmp_path / "a.txt").symlink_to(target)
+    with pytest.raises(CorpusError, match=words):
         limited("a.txt")
 
 
