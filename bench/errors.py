@@ -15,6 +15,7 @@ libraries are mapped to these once, where the library is called, with
     │   └── TrainingError
     ├── Refusal               a number that would mislead; the run is still fine
     ├── ResultsError          a run folder that cannot be read or written
+    ├── ForgeError            GitHub, Gitea or Forgejo refused a comment
     └── Interrupted           Ctrl-C or SIGTERM, with details
 """
 
@@ -86,6 +87,10 @@ class Refusal(TokbenchError):  # noqa: N818 - it is a verdict about a number, no
 
 class ResultsError(TokbenchError):
     """A run folder is missing, damaged or cannot be written."""
+
+
+class ForgeError(TokbenchError):
+    """A forge refused a request; the message has its answer and what to do."""
 
 
 class Interrupted(TokbenchError):  # noqa: N818 - it is a request, not a fault

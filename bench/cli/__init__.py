@@ -69,6 +69,9 @@ GROUPS = {
         "bisect": ListedCommand(
             "bisect:bisect", "Find the version of a library that changed ids or speed."
         ),
+        "comment": ListedCommand(
+            "comment:comment", "Leave FILE (Markdown) on a pull request: one comment, updated."
+        ),
         "import-benchmark": ListedCommand(
             "compare:import_benchmark", "Import timings of pytest-benchmark into a run."
         ),

@@ -1,0 +1,1 @@
+"""One comment on a pull request, made once and then updated, or a part of its description."""
