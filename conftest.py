@@ -23,6 +23,8 @@ LONG = (
     # A Hub that answers slowly, a browser.
     "tests/hub",
     "tests/page",
+    # Whole runs of the action.
+    "tests/action/test_action.py",
     # Crash after crash, each in a process of its own.
     "tests/bench/gate/test_ab.py",
     "tests/bench/gate/test_pytest_plugin.py",

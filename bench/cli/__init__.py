@@ -70,7 +70,7 @@ GROUPS = {
             "bisect:bisect", "Find the version of a library that changed ids or speed."
         ),
         "comment": ListedCommand(
-            "comment:comment", "Leave FILE (Markdown) on a pull request: one comment, updated."
+            "comment:comment", "Leave FILE (Markdown) as one comment on a pull request."
         ),
         "import-benchmark": ListedCommand(
             "compare:import_benchmark", "Import timings of pytest-benchmark into a run."

@@ -33,7 +33,7 @@ import click
 def comment(
     file: Path, place: Literal["comment", "description"], name: str, author: str | None
 ) -> None:
-    """Leave FILE (Markdown) on a pull request: one comment, updated.
+    """Leave FILE (Markdown) as one comment on a pull request.
 
     Runs in a workflow of GitHub Actions, Gitea or Forgejo and reads the event, GITHUB_API_URL and
     GITHUB_TOKEN from the environment. A pull request from a fork gets no comment and no request;

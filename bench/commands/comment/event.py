@@ -52,8 +52,8 @@ def read_event(environment: Mapping[str, str]) -> WorkflowEvent:
     path = Path(environment["GITHUB_EVENT_PATH"])
     try:
         payload = parse_json(read_bounded(path, MOST_BYTES), surrogates=True)
-    except (OSError, ValueError) as exc:
-        raise UsageError(f"GITHUB_EVENT_PATH: {path.name} cannot be read: {exc}") from exc
+    except ValueError as exc:
+        raise UsageError(f"GITHUB_EVENT_PATH: {path.name} is no event: {exc}") from exc
     if not isinstance(payload, dict):
         raise UsageError(f"GITHUB_EVENT_PATH: {path.name} holds no object")
     return WorkflowEvent(

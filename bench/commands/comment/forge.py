@@ -25,7 +25,7 @@ PER_PAGE = 100
 MOST_PAGES = 200
 
 
-class ForgeBusy(ForgeError):
+class ForgeBusy(ForgeError):  # noqa: N818 - named after the state of the forge
     """The forge did not answer, or asks to come back later; `wait` is in seconds, 0 if not said."""
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
