@@ -53,7 +53,7 @@ def read_event(environment: Mapping[str, str]) -> WorkflowEvent:
     try:
         payload = parse_json(read_bounded(path, MOST_BYTES), surrogates=True)
     except ValueError as exc:
-        raise UsageError(f"GITHUB_EVENT_PATH: {path.name} is no event: {exc}") from exc
+        raise UsageError(f"GITHUB_EVENT_PATH: {path.name} cannot be read: {exc}") from exc
     if not isinstance(payload, dict):
         raise UsageError(f"GITHUB_EVENT_PATH: {path.name} holds no object")
     return WorkflowEvent(
