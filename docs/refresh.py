@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from inspect import cleandoc
 from pathlib import Path
@@ -23,6 +23,8 @@ from typing import Any
 import click
 
 from tokbench.bench.cli import CommandLine, main
+from tokbench.bench.commands.budget.outcome import outcome_schema
+from tokbench.bench.commands.budget.schema import budget_schema
 from tokbench.bench.commands.listing import config_schema
 from tokbench.bench.commands.pages import metric_page
 from tokbench.bench.commands.pages.key_tables import tables
@@ -36,7 +38,11 @@ SCHEMA = REPOSITORY / "configs" / "schema" / "tokbench.schema.json"
 def pages() -> dict[Path, str]:
     """Return each generated file, or page with generated parts, as it should be."""
     parts = {"commands": command_tables(), "metrics": metric_page.metrics(), **tables()}
-    found = {SCHEMA: schema()}
+    found = {
+        SCHEMA: _written(config_schema()),
+        SCHEMA.with_name("budget.schema.json"): _written(budget_schema()),
+        SCHEMA.with_name("budget-result.schema.json"): _written(outcome_schema()),
+    }
     for path in sorted((REPOSITORY / "docs").rglob("*.md")):
         page = text = path.read_text(encoding="utf-8")
         for part in re.findall(r"<!-- generated: (.+?) -->", page):
@@ -60,10 +66,10 @@ def replaced(page: str, part: str, text: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
 
 
-def schema() -> str:
-    """Return the JSON schema of configs. What pydantic writes differs between its versions."""
+def _written(schema: Mapping[str, Any]) -> str:
+    """Return a JSON schema as text. What pydantic writes differs between its versions."""
     made_with = f"Written by `make docs` with pydantic {pydantic_minor()}."
-    text = json.dumps({"$comment": made_with, **config_schema()}, indent=1, ensure_ascii=False)
+    text = json.dumps({"$comment": made_with, **schema}, indent=1, ensure_ascii=False)
     return f"{text}\n"
 
 

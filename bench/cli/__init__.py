@@ -63,6 +63,9 @@ GROUPS = {
         "speed": ListedCommand(
             "compare:speed", "Time two sides in the same job and compare their speed."
         ),
+        "budget": ListedCommand(
+            "budget:budget", "Check the tokens of files against limits, or a base commit."
+        ),
         "conform": ListedCommand(
             "run:conform", "Check that engines produce exactly the ids of a reference."
         ),

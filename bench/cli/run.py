@@ -250,24 +250,40 @@ def _forecast(config: Config, offline: bool, cores: int | None) -> Forecast:
 
 
 @click.command()
-@CONFIG
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 @SET
 @OFFLINE
-def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
-    """Check CONFIG and the files that it names.
+def validate(configs: tuple[str, ...], overrides: tuple[str, ...], offline: bool) -> None:
+    """Check CONFIGs and the files that they name.
 
     Checks that files exist and what their first bytes are, and that the Hub grants access to what
     CONFIG names. Exit codes: 2 for a mistake in CONFIG, or a data set that no run can load; 3 if
     CONFIG is valid and an input is missing or access is denied.
     """
+    from tokbench.bench.console import message
+    from tokbench.bench.errors import ConfigError
+    from tokbench.bench.workers.hub_access import set_up_hub
+
+    set_up_hub(offline=offline)
+    worst = 0
+    for config in configs:
+        try:
+            loaded = load(config, overrides)
+        except ConfigError as exc:
+            message(f"error: {exc.shown}")
+            worst = max(worst, exc.exit_code)
+        else:
+            worst = max(worst, _validated(loaded))
+    sys.exit(worst)
+
+
+def _validated(loaded: Config) -> int:
+    """Print what is wrong with a config and its inputs, and return the exit code."""
     from tokbench.bench.commands.pin import unpinned
     from tokbench.bench.commands.validate import problems, remarks
     from tokbench.bench.console import message, remark, result
     from tokbench.bench.run.preflight import lacks, told
-    from tokbench.bench.workers.hub_access import set_up_hub
 
-    set_up_hub(offline=offline)
-    loaded = load(config, overrides)
     for one in unpinned(loaded):
         message(f"warning: {one}")
     missing = lacks(loaded)
@@ -281,7 +297,7 @@ def validate(config: str, overrides: tuple[str, ...], offline: bool) -> None:
     kinds = {problem.kind for problem in found}
     if kinds <= {"unknown"} and not missing:
         result(f"{loaded.path}: fine")
-    sys.exit(2 if "script" in kinds else 3 if "refused" in kinds or missing else 0)
+    return 2 if "script" in kinds else 3 if "refused" in kinds or missing else 0
 
 
 @click.command()
@@ -304,9 +320,13 @@ def pin(config: Path) -> None:
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON schema of configs, for editors."""
+@click.argument("of", type=click.Choice(["config", "budget", "budget-result"]), default="config")
+def schema(of: str) -> None:
+    """Print a JSON schema: of configs, for editors, or of budgets and what `budget --json` prints."""
+    from tokbench.bench.commands.budget.outcome import outcome_schema
+    from tokbench.bench.commands.budget.schema import budget_schema
     from tokbench.bench.commands.listing import config_schema
     from tokbench.bench.console import result_json
 
-    result_json(config_schema())
+    made = {"config": config_schema, "budget": budget_schema, "budget-result": outcome_schema}
+    result_json(made[of]())

@@ -5,7 +5,7 @@ All tokenizers share one worker, one after the other: a new one starts only afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,11 +136,21 @@ def chosen(
             continue
         notes += [found.note] if found.note else []
         entries[found.key] = load_entry(found.entry)
-    # not validated: no corpus is read, and looking languages up costs a fifth of a second
-    unread = RunConfig.model_construct(name="named", corpora={}, tokenizers={})
-    base = base or Config(
-        run=unread, tokenizers={}, suites={}, path="the command line", folder=Path.cwd()
-    )
+    base = base or config_of({}, {})
     own = {id(entry) for entry in base.tokenizers.values()}
     homes = {key: Path.cwd() for key, entry in entries.items() if id(entry) not in own}
     return replace(base, tokenizers=entries, homes=homes), notes
+
+
+def config_of(entries: Mapping[str, TokenizerPlugin], homes: Mapping[str, Path]) -> Config:
+    """Return a config of tokenizers alone; relative paths of each start from its home."""
+    # not validated: no corpus is read, and looking languages up costs a fifth of a second
+    unread = RunConfig.model_construct(name="named", corpora={}, tokenizers={})
+    return Config(
+        run=unread,
+        tokenizers=entries,
+        suites={},
+        path="the command line",
+        folder=Path.cwd(),
+        homes=homes,
+    )

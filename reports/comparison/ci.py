@@ -1,17 +1,24 @@
-"""A comparison for programs: JUnit XML, github-action-benchmark's custom JSON, plain JSON."""
+"""A comparison for programs: JUnit XML, benchmark formats, plain JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
-from xml.etree import ElementTree
 
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import Explanation, Segment
 from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.compare.verdicts import Verdict
-from tokbench.bench.markup import one_line, strict_json
+from tokbench.bench.markup import strict_json
+from tokbench.reports.ci_formats import (
+    Ending,
+    JUnitCase,
+    Plotted,
+    bencher,
+    benchmark_json,
+    junit,
+)
 from tokbench.reports.comparison.moves import change, figure, piece
 
 
@@ -20,49 +27,31 @@ class JUnit(ComparisonPlugin):
 
     def render(self, comparison: Comparison) -> Mapping[str, str]:
         """Return `junit.xml`."""
-        groups: dict[str, list[Verdict]] = {}
+        groups: dict[str, list[JUnitCase]] = {}
         for verdict in comparison.verdicts:
             key = verdict.key
-            name = one_line(f"{key.tokenizer or 'all'}.{key.corpus or 'all'}")
-            groups.setdefault(name, []).append(verdict)
-        root = ElementTree.Element(
-            "testsuites", {"name": "tokbench", **_totals(comparison.verdicts)}
-        )
-        for name, verdicts in groups.items():
-            suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_totals(verdicts)})
-            for verdict in verdicts:
-                _case(suite, name, verdict)
-        ElementTree.indent(root, " ")
-        text = ElementTree.tostring(root, encoding="unicode")
-        return {"junit.xml": f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'}
+            name = f"{key.tokenizer or 'all'}.{key.corpus or 'all'}"
+            groups.setdefault(name, []).append(_case(verdict))
+        return {"junit.xml": junit(groups)}
 
 
-def _totals(verdicts: Iterable[Verdict]) -> dict[str, str]:
-    effects = [(v.effect, v.outcome) for v in verdicts]
-    return {
-        "tests": str(len(effects)),
-        "failures": str(sum(effect == "fails" for effect, _ in effects)),
-        "errors": str(sum(effect == "incomplete" for effect, _ in effects)),
-        "skipped": str(sum(_is_skipped(*pair) for pair in effects)),
-    }
-
-
-def _is_skipped(effect: str, outcome: str) -> bool:
-    """A value that was not compared and does not matter to the gate."""
-    return effect == "passes" and outcome in ("new", "missing", "incomparable")
-
-
-def _case(suite: ElementTree.Element, name: str, verdict: Verdict) -> None:
+def _case(verdict: Verdict) -> JUnitCase:
     key = verdict.key
-    place = f"{key.name} {key.language}" if key.language else key.name
-    case = ElementTree.SubElement(suite, "testcase", classname=name, name=one_line(place), time="0")
-    said = one_line(f"{verdict.outcome}: {figures(verdict)}")
+    return JUnitCase(
+        name=f"{key.name} {key.language}" if key.language else key.name,
+        ending=_ending(verdict),
+        type=verdict.outcome,
+        said=f"{verdict.outcome}: {figures(verdict)}",
+    )
+
+
+def _ending(verdict: Verdict) -> Ending:
     if verdict.effect == "fails":
-        ElementTree.SubElement(case, "failure", type=verdict.outcome, message=said).text = said
-    elif verdict.effect == "incomplete":
-        ElementTree.SubElement(case, "error", type=verdict.outcome, message=said).text = said
-    elif _is_skipped(verdict.effect, verdict.outcome):
-        ElementTree.SubElement(case, "skipped", message=said)
+        return "failure"
+    if verdict.effect == "incomplete":
+        return "error"
+    # a value that was not compared and does not matter to the gate
+    return "skipped" if verdict.outcome in ("new", "missing", "incomparable") else "passed"
 
 
 def figures(verdict: Verdict) -> str:
@@ -83,24 +72,30 @@ class BenchmarkJson(ComparisonPlugin):
             "higher": "benchmark-bigger-is-better.json",
         }
         return {
-            name: _dump([_entry(v) for v in comparison.verdicts if _is_plotted(v, direction)])
+            name: benchmark_json(_plotted(comparison, direction))
             for direction, name in files.items()
         }
 
 
-def _is_plotted(verdict: Verdict, direction: str) -> bool:
-    return verdict.direction == direction and isinstance(verdict.candidate, float)
+class Bencher(ComparisonPlugin):
+    """The candidate's values in Bencher Metric Format."""
+
+    def render(self, comparison: Comparison) -> Mapping[str, str]:
+        """Return `bencher.json`."""
+        return {"bencher.json": bencher(_plotted(comparison, "lower", "higher"))}
 
 
-def _entry(verdict: Verdict) -> dict[str, Any]:
-    key = verdict.key
-    names = [key.tokenizer, key.corpus, key.language, key.name]
-    return {
-        "name": " / ".join(name for name in names if name),
-        "unit": verdict.unit,
-        "value": verdict.candidate,
-        "extra": f"{verdict.outcome}; base {figure(verdict.base)}",
-    }
+def _plotted(comparison: Comparison, *directions: str) -> Iterator[Plotted]:
+    for verdict in comparison.verdicts:
+        key, value = verdict.key, verdict.candidate
+        if verdict.direction in directions and isinstance(value, float):
+            yield Plotted(
+                names=(key.tokenizer, key.corpus, key.language),
+                measure=key.name,
+                unit=verdict.unit,
+                value=value,
+                extra=f"{verdict.outcome}; base {figure(verdict.base)}",
+            )
 
 
 class ComparisonJson(ComparisonPlugin):

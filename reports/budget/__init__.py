@@ -1,0 +1,1 @@
+"""Reports on a budget: for a terminal, a pull request, and programs."""
