@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tokbench.bench.commands.budget.outcome import BudgetOutcome, FileTokens, Lines
 from tokbench.bench.commands.budget.report import BudgetPlugin
-from tokbench.bench.markup import count, escape, markdown_table, plural, table
+from tokbench.bench.markup import count, escape, markdown_table, one_line, plural, table
 from tokbench.reports.budget.words import (
     LIMITS,
     about,
@@ -30,7 +30,7 @@ class BudgetText(BudgetPlugin):
         def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
             return table(header, rows, right=range(left, len(header)))
 
-        return {"budget.txt": "\n\n".join(_blocks(outcome, aligned, str, "{}:"))}
+        return {"budget.txt": "\n\n".join(_blocks(outcome, aligned, one_line, "{}:"))}
 
 
 class BudgetMarkdown(BudgetPlugin):

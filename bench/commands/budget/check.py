@@ -145,6 +145,14 @@ def _checks(budget: Budget, files: Sequence[FileTokens], *, has_base: bool) -> I
             yield from _held(budget.total, "total", "", key, costs, _Sum.of(mine))
 
 
+_APPLIES: Mapping[LimitName, Callable[[BudgetTokenizer, _Sum], bool]] = {
+    "price": lambda costs, _: costs.input_per_million is not None,
+    "context_used": lambda costs, _: costs.context is not None,
+    "growth_percent": lambda _, measured: measured.base != 0,
+}
+"""Where a limit can hold: what is new has no growth in per cent."""
+
+
 def _held(
     limits: Limits,
     scope: Literal["file", "group", "total"],
@@ -154,8 +162,8 @@ def _held(
     measured: _Sum,
 ) -> Iterator[Check]:
     for limit, allowed in limits.given():
-        if limit == "growth_percent" and measured.base == 0:
-            continue  # what is new has no growth in per cent
+        if limit in _APPLIES and not _APPLIES[limit](costs, measured):
+            continue
         value = _value(limit, measured, costs)
         yield Check(
             scope=scope,

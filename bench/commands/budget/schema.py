@@ -37,7 +37,7 @@ class _Part(BaseModel):
 
 
 class Limits(_Part):
-    """Limits on a file, a group, or everything; each holds for every tokenizer."""
+    """Limits on a file, a group, or everything, for every tokenizer that has the numbers."""
 
     tokens: int | None = Field(None, ge=0, description="Most tokens.")
     price: NotNegative | None = Field(
@@ -117,9 +117,9 @@ class Budget(_Part):
     @model_validator(mode="after")
     def _limits_can_be_checked(self) -> Self:
         for name, needed in (("price", "input_per_million"), ("context_used", "context")):
-            without = [k for k, one in self.tokenizers.items() if getattr(one, needed) is None]
-            if without and any(name in dict(limits.given()) for limits in self.limits()):
-                raise ValueError(f"a limit {name!r} needs {needed!r} of tokenizer {without[0]!r}")
+            is_set = any(name in dict(limits.given()) for limits in self.limits())
+            if is_set and all(getattr(one, needed) is None for one in self.tokenizers.values()):
+                raise ValueError(f"a limit {name!r} needs a tokenizer with {needed!r}")
         return self
 
     def limits(self) -> Iterator[Limits]:

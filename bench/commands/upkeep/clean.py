@@ -25,8 +25,12 @@ from tokbench.bench.results.run_folder import load_results
 Kind = Literal["caches", "half-built", "cells"]
 KINDS: tuple[Kind, ...] = ("caches", "half-built", "cells")
 
-CACHES = {"slices": "texts as they are measured", "models": "tokenizers trained by configs"}
-"""Parts of the cache, and what is in them; both are made again when they are needed."""
+CACHES = {
+    "slices": "texts as they are measured",
+    "models": "tokenizers trained by configs",
+    "budget": "tokens of files that budgets counted",
+}
+"""Parts of the cache, and what is in them; all are made again when they are needed."""
 
 OLD_RUN_SECONDS = 7 * 24 * 3600
 """Age at which the cells of a run that was never finished are old."""

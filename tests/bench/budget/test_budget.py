@@ -251,7 +251,7 @@ each = {tokens = 250}
         ({"groups": {"a": {"files": "/etc/*"}}}, "write a path below the budget's folder"),
         (
             {"tokenizers": ["utf8_bytes"], "total": {"price": 1}},
-            "a limit 'price' needs 'input_per_million' of tokenizer 'utf8_bytes'",
+            "a limit 'price' needs a tokenizer with 'input_per_million'",
         ),
         ({"groups": {"a": {"files": "x", "each": {"tokens": "9"}}}}, "groups.a.each.tokens"),
     ],
