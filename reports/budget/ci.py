@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, Check
+from tokbench.bench.commands.budget.outcome import BudgetOutcome, LimitCheck
 from tokbench.bench.commands.budget.report import BudgetPlugin
 from tokbench.bench.markup import strict_json
 from tokbench.reports.budget.words import about, figures
@@ -33,7 +33,7 @@ class BudgetJUnit(BudgetPlugin):
         return {"junit.xml": junit(suites)}
 
 
-def _case(one: Check, currency: str) -> JUnitCase:
+def _case(one: LimitCheck, currency: str) -> JUnitCase:
     ending = "error" if one.value is None else "passed" if one.passed else "failure"
     return JUnitCase(
         name=f"{about(one)} {one.limit}",

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, Check, Lines
+from tokbench.bench.commands.budget.outcome import BudgetOutcome, CostlyLines, LimitCheck
 from tokbench.bench.commands.budget.report import BudgetPlugin
 from tokbench.bench.markup import one_line, strict_json
 from tokbench.reports.budget.words import LIMITS, about, figures, signed
@@ -51,7 +51,7 @@ def _rule(name: str, text: str) -> dict[str, Any]:
     return {"id": name, "shortDescription": {"text": f"Limit on the {text}."}}
 
 
-def _result(one: Check, outcome: BudgetOutcome) -> dict[str, Any]:
+def _result(one: LimitCheck, outcome: BudgetOutcome) -> dict[str, Any]:
     said = f"{about(one)}: {figures(one, outcome.currency)} ({one.tokenizer})"
     return {
         "ruleId": one.limit,
@@ -62,7 +62,7 @@ def _result(one: Check, outcome: BudgetOutcome) -> dict[str, Any]:
     }
 
 
-def _locations(one: Check, outcome: BudgetOutcome) -> Iterator[dict[str, Any]]:
+def _locations(one: LimitCheck, outcome: BudgetOutcome) -> Iterator[dict[str, Any]]:
     """Yield the place of a limit: its file, with its dearest lines; else the budget."""
     if one.scope != "file":
         yield _location(outcome.budget, None)
@@ -71,7 +71,7 @@ def _locations(one: Check, outcome: BudgetOutcome) -> Iterator[dict[str, Any]]:
     yield _location(one.name, mine[0] if mine else None)
 
 
-def _location(file: str, lines: Lines | None) -> dict[str, Any]:
+def _location(file: str, lines: CostlyLines | None) -> dict[str, Any]:
     place: dict[str, Any] = {
         "artifactLocation": {"uri": quote(file.encode(errors="surrogateescape"))}
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, FileTokens, Lines
+from tokbench.bench.commands.budget.outcome import BudgetOutcome, CostlyLines, FileTokens
 from tokbench.bench.commands.budget.report import BudgetPlugin
 from tokbench.bench.markup import count, escape, markdown_table, one_line, plural, table
 from tokbench.reports.budget.words import (
@@ -108,7 +108,7 @@ def _lines(outcome: BudgetOutcome) -> Shown:
     return ["lines", "tokenizer", "base", "now", "growth"], rows, 2
 
 
-def _grown(one: Lines) -> str:
+def _grown(one: CostlyLines) -> str:
     return signed(None if one.base_tokens is None else one.growth)
 
 

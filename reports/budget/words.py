@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokbench.bench.commands.budget.outcome import Check, FileTokens, Lines
+from tokbench.bench.commands.budget.outcome import CostlyLines, FileTokens, LimitCheck
 from tokbench.bench.markup import count, number, percent
 
 LIMITS = {
@@ -14,7 +14,7 @@ LIMITS = {
 }
 
 
-def about(one: Check) -> str:
+def about(one: LimitCheck) -> str:
     """Return what a limit is on."""
     return "all files" if one.scope == "total" else f"{one.scope} {one.name}"
 
@@ -36,13 +36,13 @@ def amount(limit: str, value: float | None, currency: str = "") -> str:
     return f"{value:+,.0f}" if limit == "growth_tokens" else count(value)
 
 
-def figures(one: Check, currency: str) -> str:
+def figures(one: LimitCheck, currency: str) -> str:
     """Write a limit and its value: ``1,200 tokens, allowed 1,000``."""
     value, allowed = (amount(one.limit, v, currency) for v in (one.value, one.allowed))
     return f"{LIMITS[one.limit]} {value}, allowed {allowed}"
 
 
-def place(one: Lines) -> str:
+def place(one: CostlyLines) -> str:
     """Write where lines are: ``a.md:3-8``."""
     if one.last < one.first:
         return f"{one.file}:{one.first} (lines removed)"

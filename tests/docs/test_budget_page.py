@@ -13,7 +13,7 @@ import pytest
 from pages import blocks, text_of
 from tokbench.bench.commands.budget.outcome import BudgetOutcome
 from tokbench.bench.commands.budget.report import BudgetPlugin
-from tokbench.bench.commands.budget.schema import Limits, load
+from tokbench.bench.commands.budget.schema import TokenLimits, load
 from tokbench.bench.plugins import find, names
 
 PAGE = "docs/budget.md"
@@ -56,7 +56,7 @@ def test_the_budget_on_the_page_is_valid_and_names_every_limit(tmp_path: Path) -
     budget = load(tmp_path / "budget.yaml")
     named = {name for limits in budget.limits() for name, _ in limits.given()}
     described = set(re.findall(r"^\| `(\w+)` \|", text_of(PAGE), re.MULTILINE))
-    assert named == described == set(Limits.model_fields)
+    assert named == described == set(TokenLimits.model_fields)
 
 
 def test_every_report_is_named() -> None:

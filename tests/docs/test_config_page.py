@@ -81,6 +81,7 @@ def test_every_table_of_keys_is_on_a_page(part: str) -> None:
 EXAMPLES = [
     pytest.param(block, id=f"{path.name}-{i}")
     for path in PAGES
+    if path.name != "budget.md"  # a budget is no config; its own test reads it
     for i, block in enumerate(blocks(path.relative_to(REPOSITORY).as_posix(), "yaml"))
 ]
 

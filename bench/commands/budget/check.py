@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tokbench.bench.commands.budget.counts import Counts, count_all, entries_of, missing_texts
+from tokbench.bench.commands.budget.counts import TextCounts, count_all, entries_of, missing_texts
 from tokbench.bench.commands.budget.git import Base, base_of
 from tokbench.bench.commands.budget.lines import dearest
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, Check, FileTokens, Status
-from tokbench.bench.commands.budget.schema import Budget, BudgetTokenizer, LimitName, Limits
+from tokbench.bench.commands.budget.outcome import BudgetOutcome, FileTokens, LimitCheck, Status
+from tokbench.bench.commands.budget.schema import (
+    BudgetTokenizer,
+    LimitName,
+    TokenBudget,
+    TokenLimits,
+)
 from tokbench.bench.commands.budget.store import Store
-from tokbench.bench.commands.budget.texts import Content, Files, TextPair, collect
+from tokbench.bench.commands.budget.texts import Content, MatchedFiles, TextPair, collect
 from tokbench.bench.results.costs import context_used, price
 from tokbench.bench.workers.executors import Executor
 
@@ -25,7 +30,9 @@ MOST_FILES = 5
 """Files whose lines are looked at."""
 
 
-def check_budget(budget: Budget, path: Path, revision: str | None, start: Start) -> BudgetOutcome:
+def check_budget(
+    budget: TokenBudget, path: Path, revision: str | None, start: Start
+) -> BudgetOutcome:
     """Count the files of a budget and hold its limits against them.
 
     Raises `UsageError` for an unknown tokenizer or a pattern that leaves the budget's folder, and
@@ -71,7 +78,7 @@ def _by_growth(one: FileTokens) -> tuple[float, float, str, str]:
     return (-(one.growth or 0), -(one.tokens or 0), one.file, one.tokenizer)
 
 
-def _file_tokens(pair: TextPair, key: str, counts: Counts, base: Base | None) -> FileTokens:
+def _file_tokens(pair: TextPair, key: str, counts: TextCounts, base: Base | None) -> FileTokens:
     now, reason = _tokens(pair.now, key, counts)
     before, reason_before = _tokens(pair.before, key, counts)
     return FileTokens(
@@ -86,7 +93,7 @@ def _file_tokens(pair: TextPair, key: str, counts: Counts, base: Base | None) ->
     )
 
 
-def _tokens(content: Content | None, key: str, counts: Counts) -> tuple[int | None, str | None]:
+def _tokens(content: Content | None, key: str, counts: TextCounts) -> tuple[int | None, str | None]:
     if content is None:
         return 0, None
     if content.why_not is not None:
@@ -131,7 +138,9 @@ def _total(values: Iterable[int | None]) -> int | None:
     return total
 
 
-def _checks(budget: Budget, files: Sequence[FileTokens], *, has_base: bool) -> Iterator[Check]:
+def _checks(
+    budget: TokenBudget, files: Sequence[FileTokens], *, has_base: bool
+) -> Iterator[LimitCheck]:
     for key, costs in budget.tokenizers.items():
         mine = [one for one in files if one.tokenizer == key]
         for name, group in budget.groups.items():
@@ -154,18 +163,18 @@ _APPLIES: Mapping[LimitName, Callable[[BudgetTokenizer, _Sum], bool]] = {
 
 
 def _held(
-    limits: Limits,
+    limits: TokenLimits,
     scope: Literal["file", "group", "total"],
     name: str,
     key: str,
     costs: BudgetTokenizer,
     measured: _Sum,
-) -> Iterator[Check]:
+) -> Iterator[LimitCheck]:
     for limit, allowed in limits.given():
         if limit in _APPLIES and not _APPLIES[limit](costs, measured):
             continue
         value = _value(limit, measured, costs)
-        yield Check(
+        yield LimitCheck(
             scope=scope,
             name=name,
             tokenizer=key,
@@ -191,7 +200,7 @@ def _value(limit: LimitName, measured: _Sum, costs: BudgetTokenizer) -> float | 
     return now - before if limit == "growth_tokens" else 100 * (now / before - 1)
 
 
-def _worst(files: Sequence[FileTokens], checks: Sequence[Check]) -> list[FileTokens]:
+def _worst(files: Sequence[FileTokens], checks: Sequence[LimitCheck]) -> list[FileTokens]:
     """Return the files behind the exceeded limits: those that grew most, or are largest."""
     found: dict[tuple[str, str], FileTokens] = {}
     for one in checks:
@@ -203,7 +212,7 @@ def _worst(files: Sequence[FileTokens], checks: Sequence[Check]) -> list[FileTok
     return sorted(found.values(), key=_by_growth)[:MOST_FILES]
 
 
-def _in(file: FileTokens, one: Check) -> bool:
+def _in(file: FileTokens, one: LimitCheck) -> bool:
     names: Mapping[str, bool] = {
         "file": file.file == one.name,
         "group": one.name in file.groups,
@@ -213,7 +222,12 @@ def _in(file: FileTokens, one: Check) -> bool:
 
 
 def _problems(
-    budget: Budget, files: Files, tokens: Sequence[FileTokens], counts: Counts, *, has_base: bool
+    budget: TokenBudget,
+    files: MatchedFiles,
+    tokens: Sequence[FileTokens],
+    counts: TextCounts,
+    *,
+    has_base: bool,
 ) -> Iterator[str]:
     yield from counts.problems
     yield from (f"{one} matches no file, so nothing of it is limited" for one in files.unmatched)

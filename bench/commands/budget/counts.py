@@ -36,7 +36,7 @@ _BATCH = 1_000_000
 
 
 @dataclass(kw_only=True)
-class Counts:
+class TextCounts:
     """Tokens by tokenizer and hash of the text, and why some are missing."""
 
     tokens: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -72,13 +72,13 @@ def missing_texts(config: Config, contents: Iterable[Content], store: Store) -> 
 
 def count_all(
     config: Config, contents: Iterable[Content], store: Store, executor: Executor
-) -> Counts:
+) -> TextCounts:
     """Return the tokens of every text under every tokenizer of a config.
 
     No special token is added, and text that spells one is text.
     """
     texts = {one.sha256: one for one in contents}
-    found = Counts()
+    found = TextCounts()
     for key in config.tokenizers:
         name = _identity(config, key)
         known = store.read(name, texts)
@@ -92,7 +92,7 @@ def count_all(
 
 
 def _count(
-    config: Config, key: str, texts: Mapping[str, str], executor: Executor, found: Counts
+    config: Config, key: str, texts: Mapping[str, str], executor: Executor, found: TextCounts
 ) -> dict[str, int]:
     only = replace(config, tokenizers={key: config.tokenizers[key]})
     look = partial(tokens_of, tuple(texts.values()), config.run.limits.seconds)

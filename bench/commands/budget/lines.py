@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from tokbench.bench.commands.budget.outcome import Lines
+from tokbench.bench.commands.budget.outcome import CostlyLines
 from tokbench.bench.commands.budget.texts import Content, TextPair
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
@@ -24,16 +24,16 @@ _LONGEST = 2_000
 
 def dearest(
     config: Config, pairs: Sequence[tuple[str, TextPair]], executor: Executor
-) -> list[Lines]:
+) -> list[CostlyLines]:
     """Return the dearest lines of some files, each under the tokenizer of a key."""
-    found: list[Lines] = []
+    found: list[CostlyLines] = []
     for key in dict.fromkeys(key for key, _ in pairs):
         mine = [pair for of, pair in pairs if of == key]
         texts = tuple((_text(pair.now), _text(pair.before)) for pair in mine)
         only = replace(config, tokenizers={key: config.tokenizers[key]})
         answers, _ = try_each(only, (), partial(lines_of, texts), executor)
         for pair, places in zip(mine, answers[0] if answers else (), strict=False):
-            found += [Lines(file=pair.file, tokenizer=key, **place) for place in places]
+            found += [CostlyLines(file=pair.file, tokenizer=key, **place) for place in places]
     return sorted(found, key=lambda one: (-one.growth, one.file, one.first))
 
 

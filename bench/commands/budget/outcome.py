@@ -22,7 +22,7 @@ class FileTokens(_Fact):
     base_file: str | None = Field(description="Path in the base; null if the file is new.")
     groups: tuple[str, ...] = Field(description="Groups that the file belongs to.")
     tokenizer: str = Field(description="Key of the tokenizer.")
-    status: Status = Field(description="What became of the file since the base.")
+    status: Status = Field(description="How the file differs from the base.")
     tokens: int | None = Field(description="Tokens now; 0 if deleted, null if not counted.")
     base_tokens: int | None = Field(
         description="Tokens in the base; 0 if new, null without a base or if not counted."
@@ -37,7 +37,7 @@ class FileTokens(_Fact):
         return self.tokens - self.base_tokens
 
 
-class Check(_Fact):
+class LimitCheck(_Fact):
     """One limit, held against one value."""
 
     scope: Literal["file", "group", "total"] = Field(description="What the limit is on.")
@@ -49,7 +49,7 @@ class Check(_Fact):
     passed: bool = Field(description="Whether the value is within the limit.")
 
 
-class Lines(_Fact):
+class CostlyLines(_Fact):
     """Neighbouring lines of a file, and their tokens. A token belongs to the line it begins in."""
 
     file: str = Field(description="Path from the budget's folder.")
@@ -69,12 +69,12 @@ class BudgetOutcome(_Fact):
     """A budget held against the files."""
 
     budget: str = Field(description="The budget's file.")
-    base: str | None = Field(description="The base as it was asked for.")
+    base: str | None = Field(description="The base as it was given.")
     base_commit: str | None = Field(description="The commit that was compared with.")
     currency: str = Field(description="Currency of the prices.")
     files: tuple[FileTokens, ...] = Field(description="Files, largest growth first.")
-    checks: tuple[Check, ...] = Field(description="All limits; those exceeded first.")
-    lines: tuple[Lines, ...] = Field(description="The lines that cost most, dearest first.")
+    checks: tuple[LimitCheck, ...] = Field(description="All limits; those exceeded first.")
+    lines: tuple[CostlyLines, ...] = Field(description="The lines with most tokens, or most growth, in order.")
     problems: tuple[str, ...] = Field(description="What could not be measured.")
     notes: tuple[str, ...] = Field(description="What a reader should know.")
 
@@ -87,7 +87,7 @@ class BudgetOutcome(_Fact):
         return 3 if self.problems else 0
 
     @property
-    def exceeded(self) -> tuple[Check, ...]:
+    def exceeded(self) -> tuple[LimitCheck, ...]:
         """Limits that a measured value is over."""
         return tuple(c for c in self.checks if not c.passed and c.value is not None)
 
@@ -102,7 +102,7 @@ class BudgetOutcome(_Fact):
             n = len(self.exceeded)
             return f"over budget: {n:,} of {len(self.checks):,} limits {'is' if n == 1 else 'are'} exceeded"
         if self.problems:
-            return "not all could be measured, so this is no pass"
+            return "not everything could be measured, so the check does not pass"
         return f"within budget: {len(self.checks):,} {'limit holds' if len(self.checks) == 1 else 'limits hold'}"
 
     def to_json(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class _Part(BaseModel):
     )
 
 
-class Limits(_Part):
+class TokenLimits(_Part):
     """Limits on a file, a group, or everything, for every tokenizer that has the numbers."""
 
     tokens: int | None = Field(None, ge=0, description="Most tokens.")
@@ -84,8 +84,10 @@ class Group(_Part):
         description="Paths or patterns from the budget's folder; `**` is any number of folders.",
     )
     exclude: Patterns = Field([], description="Paths or patterns to leave out.")
-    each: Limits = Field(Limits(), description="Limits on every file.")
-    whole: Limits = Field(Limits(), description="Limits on all files of the group together.")
+    each: TokenLimits = Field(TokenLimits(), description="Limits on every file.")
+    whole: TokenLimits = Field(
+        TokenLimits(), description="Limits on all files of the group together."
+    )
 
 
 def _by_key(value: Any) -> Any:
@@ -101,14 +103,14 @@ def _by_key(value: Any) -> Any:
     return value
 
 
-class Budget(_Part):
+class TokenBudget(_Part):
     """Tokenizers, groups of files, and limits."""
 
     tokenizers: Annotated[dict[str, BudgetTokenizer], BeforeValidator(_by_key)] = Field(
         min_length=1, description="Tokenizers by key: names, or entries with price and context."
     )
     groups: dict[str, Group] = Field(min_length=1, description="Groups of files by name.")
-    total: Limits = Field(Limits(), description="Limits on all files, each counted once.")
+    total: TokenLimits = Field(TokenLimits(), description="Limits on all files, each counted once.")
     base: str | None = Field(
         None, description="Git revision to compare with where the command names none."
     )
@@ -122,7 +124,7 @@ class Budget(_Part):
                 raise ValueError(f"a limit {name!r} needs a tokenizer with {needed!r}")
         return self
 
-    def limits(self) -> Iterator[Limits]:
+    def limits(self) -> Iterator[TokenLimits]:
         """Yield the limits of every scope."""
         for group in self.groups.values():
             yield from (group.each, group.whole)
@@ -152,18 +154,20 @@ def find(path: Path | None) -> Path:
     )
 
 
-def load(path: Path) -> Budget:
+def load(path: Path) -> TokenBudget:
     """Read a budget; raise `ConfigError` with every mistake."""
     if path.suffix != ".toml":
-        return load_options(path, Budget)
+        return load_options(path, TokenBudget)
     table = _table(path)
     if table is None:
         raise UsageError(f"{path}: has no table [{TABLE}]")
     where = read(table)
     try:
-        return Budget.model_validate(where.values())
+        return TokenBudget.model_validate(where.values())
     except ValidationError as exc:
-        told = str(error(explain(where, exc, (), Budget))).replace(MAPPING, f"{path} [{TABLE}]")
+        told = str(error(explain(where, exc, (), TokenBudget))).replace(
+            MAPPING, f"{path} [{TABLE}]"
+        )
         raise ConfigError(told) from exc
 
 
@@ -181,7 +185,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 def budget_schema() -> dict[str, Any]:
     """Return the JSON schema of a budget; a tokenizer may be its name alone."""
-    schema = Budget.model_json_schema()
+    schema = TokenBudget.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "tokbench budget"
     names = {"type": "array", "items": {"type": "string"}}

@@ -75,7 +75,7 @@ class TextPair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
+class MatchedFiles:
     """What the patterns of a budget match."""
 
     pairs: tuple[TextPair, ...]
@@ -85,7 +85,7 @@ class Files:
     """Patterns that match nothing, each as the beginning of a sentence."""
 
 
-def collect(groups: Mapping[str, Group], folder: Path, base: Base | None) -> Files:
+def collect(groups: Mapping[str, Group], folder: Path, base: Base | None) -> MatchedFiles:
     """Return the files of all groups, sorted by path.
 
     Raises `UsageError` for a pattern that leaves the folder.
@@ -115,7 +115,7 @@ def collect(groups: Mapping[str, Group], folder: Path, base: Base | None) -> Fil
         for path, former, inside in wanted
     ]
     left_out |= {pair.file: "is binary" for pair in pairs if pair.is_binary}
-    return Files(
+    return MatchedFiles(
         pairs=tuple(pair for pair in pairs if not pair.is_binary),
         skipped=tuple(f"{path}: {why}" for path, why in sorted(left_out.items())),
         unmatched=tuple(f"group {n}: {one!r}" for n, m in members.items() for one in m.unmatched),

@@ -12,9 +12,9 @@ import pytest
 from command_line import tokbench
 from tokbench.bench.commands.budget.outcome import (
     BudgetOutcome,
-    Check,
+    CostlyLines,
     FileTokens,
-    Lines,
+    LimitCheck,
     outcome_schema,
 )
 from tokbench.bench.commands.budget.report import BudgetPlugin
@@ -40,7 +40,7 @@ def file_tokens(file: str, tokens: int, base_tokens: int) -> FileTokens:
 @pytest.fixture
 def outcome() -> BudgetOutcome:
     """One file that is over, and one with a hostile name that grew."""
-    over = Check(
+    over = LimitCheck(
         scope="file",
         name="a b.md",
         tokenizer="bytes",
@@ -60,7 +60,11 @@ def outcome() -> BudgetOutcome:
             over.model_copy(update={"name": HOSTILE, "value": 51.0, "passed": True}),
             over.model_copy(update={"name": "c.md", "value": None}),
         ),
-        lines=(Lines(file="a b.md", tokenizer="bytes", first=3, last=4, tokens=20, base_tokens=0),),
+        lines=(
+            CostlyLines(
+                file="a b.md", tokenizer="bytes", first=3, last=4, tokens=20, base_tokens=0
+            ),
+        ),
         problems=("c.md: is not UTF-8 (byte 4); convert it, or exclude it",),
         notes=(f"{HOSTILE}: is binary",),
     )
