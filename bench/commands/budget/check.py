@@ -19,7 +19,7 @@ from tokbench.bench.commands.budget.schema import (
     TokenLimits,
 )
 from tokbench.bench.commands.budget.store import Store
-from tokbench.bench.commands.budget.texts import Content, MatchedFiles, TextPair, collect
+from tokbench.bench.commands.budget.texts import Content, FilePair, MatchedFiles, collect
 from tokbench.bench.results.costs import context_used, price
 from tokbench.bench.workers.executors import Executor
 
@@ -69,7 +69,7 @@ def check_budget(
     )
 
 
-def _countable(pairs: Iterable[TextPair]) -> list[Content]:
+def _countable(pairs: Iterable[FilePair]) -> list[Content]:
     both = [one for pair in pairs for one in (pair.now, pair.before)]
     return [one for one in both if one is not None and one.why_not is None]
 
@@ -78,7 +78,7 @@ def _by_growth(one: FileTokens) -> tuple[float, float, str, str]:
     return (-(one.growth or 0), -(one.tokens or 0), one.file, one.tokenizer)
 
 
-def _file_tokens(pair: TextPair, key: str, counts: TextCounts, base: Base | None) -> FileTokens:
+def _file_tokens(pair: FilePair, key: str, counts: TextCounts, base: Base | None) -> FileTokens:
     now, reason = _tokens(pair.now, key, counts)
     before, reason_before = _tokens(pair.before, key, counts)
     return FileTokens(
@@ -104,7 +104,7 @@ def _tokens(content: Content | None, key: str, counts: TextCounts) -> tuple[int 
     return None, f"cannot be encoded: {counts.failed.get(place, 'the tokenizer failed')}"
 
 
-def _status(pair: TextPair, base: Base | None) -> Status:
+def _status(pair: FilePair, base: Base | None) -> Status:
     if pair.now is None:
         return "deleted"
     if base is None:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from tokbench.bench.commands.budget.outcome import CostlyLines
-from tokbench.bench.commands.budget.texts import Content, TextPair
+from tokbench.bench.commands.budget.texts import Content, FilePair
 from tokbench.bench.commands.one_text import try_each
 from tokbench.bench.config.schema import Config
 from tokbench.bench.model import Tokenizer
@@ -23,7 +23,7 @@ _LONGEST = 2_000
 
 
 def dearest(
-    config: Config, pairs: Sequence[tuple[str, TextPair]], executor: Executor
+    config: Config, pairs: Sequence[tuple[str, FilePair]], executor: Executor
 ) -> list[CostlyLines]:
     """Return the dearest lines of some files, each under the tokenizer of a key."""
     found: list[CostlyLines] = []

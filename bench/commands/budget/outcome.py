@@ -74,7 +74,9 @@ class BudgetOutcome(_Fact):
     currency: str = Field(description="Currency of the prices.")
     files: tuple[FileTokens, ...] = Field(description="Files, largest growth first.")
     checks: tuple[LimitCheck, ...] = Field(description="All limits; those exceeded first.")
-    lines: tuple[CostlyLines, ...] = Field(description="The lines with most tokens, or most growth, in order.")
+    lines: tuple[CostlyLines, ...] = Field(
+        description="The lines with most tokens, or most growth, in order."
+    )
     problems: tuple[str, ...] = Field(description="What could not be measured.")
     notes: tuple[str, ...] = Field(description="What a reader should know.")
 

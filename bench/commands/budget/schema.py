@@ -30,13 +30,13 @@ MOST_BYTES = 500_000
 LimitName = Literal["tokens", "price", "context_used", "growth_tokens", "growth_percent"]
 
 
-class _Part(BaseModel):
+class _BudgetPart(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False, strict=True
     )
 
 
-class TokenLimits(_Part):
+class TokenLimits(_BudgetPart):
     """Limits on a file, a group, or everything, for every tokenizer that has the numbers."""
 
     tokens: int | None = Field(None, ge=0, description="Most tokens.")
@@ -57,7 +57,7 @@ class TokenLimits(_Part):
         return [(name, value) for name, value in every if value is not None]
 
 
-class BudgetTokenizer(_Part):
+class BudgetTokenizer(_BudgetPart):
     """A tokenizer, and what its tokens cost."""
 
     tokenizer: str | dict[str, Any] = Field(
@@ -76,7 +76,7 @@ def _one_pattern(value: Any) -> Any:
 Patterns = Annotated[list[str], BeforeValidator(_one_pattern)]
 
 
-class Group(_Part):
+class Group(_BudgetPart):
     """Files that belong together."""
 
     files: Patterns = Field(
@@ -103,7 +103,7 @@ def _by_key(value: Any) -> Any:
     return value
 
 
-class TokenBudget(_Part):
+class TokenBudget(_BudgetPart):
     """Tokenizers, groups of files, and limits."""
 
     tokenizers: Annotated[dict[str, BudgetTokenizer], BeforeValidator(_by_key)] = Field(

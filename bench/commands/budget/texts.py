@@ -58,7 +58,7 @@ class Content:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextPair:
+class FilePair:
     """One file now and in the base; None where it is not there."""
 
     file: str
@@ -78,7 +78,7 @@ class TextPair:
 class MatchedFiles:
     """What the patterns of a budget match."""
 
-    pairs: tuple[TextPair, ...]
+    pairs: tuple[FilePair, ...]
     skipped: tuple[str, ...]
     """Binary files, links and repositories inside, each with its reason."""
     unmatched: tuple[str, ...]
@@ -105,7 +105,7 @@ def collect(groups: Mapping[str, Group], folder: Path, base: Base | None) -> Mat
     ]
     contents = base.read(one for _, one, _ in wanted if one is not None) if base else {}
     pairs = [
-        TextPair(
+        FilePair(
             file=path,
             base_file=former,
             groups=inside,
