@@ -174,6 +174,5 @@ def test_ids_equal_those_of_sentencepiece_on_equally_normalized_text(
 @given(texts=st.lists(st.text("ab x▁é", max_size=20), min_size=60, max_size=90))
 def test_words_cut_together_equal_the_definition(texts: list[str]) -> None:
     tokenizer = UnigramTokenizer(PIECES)
-    tokenizer._words.WORTHWHILE = 1
     found = tokenizer.encode_batch(texts)
     assert found == [tokenizer.encode_marked_slowly(marked(t, TextOptions())) for t in texts]

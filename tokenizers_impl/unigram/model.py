@@ -5,18 +5,19 @@ the `sentencepiece` library (0.2.3) with the same pieces: an unknown character c
 the least probable piece, and neighbouring unknown characters are one token.
 
 `UnigramTokenizer.encode_batch` gives the same ids as the definition by words: no piece reaches
-over the space before a word, so each word's cut can be remembered. Only rounding couples them,
-since a word's sums start from the score of all the text before it; a remembered cut therefore
-carries the score up to which its lead outweighs any rounding, and beyond that the word is cut
-again from the true start.
+over the space before a word, so each word's cut can be remembered (`words`), and new words are cut
+together (`line`). Only rounding couples them, since a word's sums start from the score of all the
+text before it; a remembered cut therefore carries the score up to which its lead outweighs any
+rounding, and beyond that the word is cut again from the true start.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +30,15 @@ from tokbench.tokenizers_impl import own_json
 from tokbench.tokenizers_impl.files import well_formed
 from tokbench.tokenizers_impl.sentencepiece.pieces import Pieces, PieceTokenizer, settings_of
 from tokbench.tokenizers_impl.sentencepiece.text import TextOptions, WordSplitter, marked
-from tokbench.tokenizers_impl.unigram.batch import BatchCutter
 from tokbench.tokenizers_impl.unigram.cuts import (
-    REBASE_AT,
     Cut,
     best_cut,
     followed,
     rebase,
 )
+from tokbench.tokenizers_impl.unigram.line import LineCutter
+from tokbench.tokenizers_impl.unigram.words import CutTable, CutWords
+from tokbench.tokenizers_impl.word_table import blocks
 
 FORMAT = "tokbench.unigram.1"
 UNKNOWN_PENALTY = 10.0
@@ -87,7 +89,15 @@ class UnigramTokenizer(PieceTokenizer):
         lowest = np.float32(min(self.scores.values(), default=0.0))
         self.unknown_score = float(lowest - np.float32(UNKNOWN_PENALTY))
         self._splitter = WordSplitter(self.scores)
-        self._words = _CutCache(self)
+        self._longest = max(map(len, self.scores), default=1)
+        learned_scores = self._score_array[list(learned.values())]
+        cutter = LineCutter(
+            learned,
+            learned_scores,
+            unknown_id=self.pieces.unknown_id,
+            unknown_score=self.unknown_score,
+        )
+        self._words = CutTable(cutter, self._score_array.astype(np.float64), self.unknown_score)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -101,32 +111,38 @@ class UnigramTokenizer(PieceTokenizer):
 
     def encode_marked_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of texts that are normalized already, with ``▁`` for their spaces."""
-        ids: list[list[int]] = []
-        for block in _blocks(texts):
-            words = [self._splitter.split(text) for text in block]
-            self._words.prepare(words)
-            ids += map(self._encode_words, block, words)
-        return ids
+        return [ids for block in blocks(texts) for ids in self._encode_block(block)]
 
     def encode_marked(self, text: str) -> list[int]:
         """Return the ids of one text that is normalized already."""
-        return self._encode_words(text, self._splitter.split(text))
+        return self.encode_marked_batch([text])[0]
 
-    def _encode_words(self, text: str, parts: Sequence[str]) -> list[int]:
-        raw: list[int] = []  # unknown characters one by one
-        before = 0.0  # minus the score of the words so far, as real numbers
-        start, summed = np.float32(0), 0  # the same as sentencepiece rounds it, when it matters
-        words = self._words
-        for word in parts:
-            ids, score, valid_before = words[word]
-            if before > valid_before:
-                ids, start = self._cut_from(word, self._rounded_sum(start, raw[summed:]))
-                summed = len(raw) + len(ids)
-                before = -float(start)
-            else:
-                before -= score
+    def _encode_block(self, texts: Sequence[str]) -> list[list[int]]:
+        split = list(map(self._splitter.split, texts))
+        words = self._words.look_up(list(chain.from_iterable(split)))
+        ends = np.cumsum(np.fromiter(map(len, split), np.int64, len(split)))
+        found = self.pieces.all_finished(texts, words.ids, words.first.take(ends))
+        for number in words.doubtful_texts(ends).tolist():
+            part = words.part(int(ends[number]) - len(split[number]), int(ends[number]))
+            raw = self._judged_again(split[number], part)
+            found[number] = self.pieces.finished(texts[number], raw)
+        return found
+
+    def _judged_again(self, words: Sequence[str], cut: CutWords) -> list[int]:
+        """Return the raw ids of a text, with words whose cut is doubtful cut from the true start."""
+        raw: list[int] = []
+        start, summed, copied = np.float32(0), 0, 0
+        number = cut.next_doubtful(0, shift=0.0)
+        while number is not None:
+            begin, end = cut.first[number : number + 2].tolist()
+            raw += cut.ids[copied:begin].tolist()
+            ids, start = self._cut_from(words[number], self._rounded_sum(start, raw[summed:]))
             raw += ids
-        return self.pieces.finished(text, raw)
+            summed, copied = len(raw), end
+            shift = -float(start) - float(cut.spent[number + 1])
+            number = cut.next_doubtful(number + 1, shift)
+        raw += cut.ids[copied:].tolist()
+        return raw
 
     def encode_marked_slowly(self, text: str) -> list[int]:
         """Return the same ids by `best_cut`, the definition."""
@@ -143,15 +159,19 @@ class UnigramTokenizer(PieceTokenizer):
         scores[self.pieces.unknown_id] = self.unknown_score
         return scores
 
+    @cached_property
+    def _beginnings(self) -> dict[str, float]:
+        return _beginnings(self.scores)
+
     def _cut_from(self, word: str, start: np.float32) -> tuple[list[int], np.float32]:
         """Cut a word as `best_cut` does, and return its last sum; walks along beginnings only."""
-        get, unknown_score = self._words.beginnings.get, np.float32(self.unknown_score)
+        get, unknown_score = self._beginnings.get, np.float32(self.unknown_score)
         size = len(word)
         best = [np.float32(-np.inf)] * (size + 1)
         best[0] = start
         came_from = [0] * len(best)
         for begin in range(size):
-            rebase(best, begin, self._words.longest)
+            rebase(best, begin, self._longest)
             reached = best[begin]
             for end in range(begin + 1, size + 1):
                 score = get(word[begin:end])
@@ -169,143 +189,6 @@ class UnigramTokenizer(PieceTokenizer):
     def _raw_ids(self, text: str, cut: Cut) -> list[int]:
         get, unknown = self.pieces.learned.get, self.pieces.unknown_id
         return [get(text[begin:end], unknown) for begin, end in cut]
-
-
-Entry = tuple[list[int], float, float]
-"""Ids of a word, its score, and minus the highest score before it for which they hold."""
-
-
-class _CutCache(dict[str, Entry]):
-    """Words that were cut before; cleared when full, so memory is bounded."""
-
-    LIMIT = 1 << 18
-    LONGEST = 48
-    WORTHWHILE = 50
-    """So many unseen words are cut faster together than one by one."""
-
-    def __init__(self, tokenizer: UnigramTokenizer) -> None:
-        super().__init__()
-        self.beginnings = _beginnings(tokenizer.scores)
-        self.longest = max(map(len, tokenizer.scores), default=1)
-        self._known = tokenizer.pieces.learned
-        self._unknown = tokenizer.pieces.unknown_id
-        self._unknown_score = float(np.float32(tokenizer.unknown_score))
-        self._batch = BatchCutter(
-            self._known,
-            [self.beginnings[piece] for piece in self._known],
-            unknown_id=self._unknown,
-            unknown_score=self._unknown_score,
-        )
-        self._long: dict[str, Entry] = {}
-        """Words too long to remember, for as long as their block is encoded."""
-
-    def prepare(self, texts: Sequence[Sequence[str]]) -> None:
-        """Cut the words that were not seen before, all at once where there are many."""
-        unseen = set().union(*texts).difference(self)
-        if len(unseen) < self.WORTHWHILE:
-            return
-        if len(self) + len(unseen) > self.LIMIT:
-            self.clear()
-        self._long.clear()
-        for word, (ids, score, lead) in self._batch.cut(list(unseen)):
-            entry = self._judged(word, ids, score, lead)
-            (self if len(word) <= self.LONGEST else self._long)[word] = entry
-
-    def __missing__(self, word: str) -> Entry:
-        if (entry := self._long.get(word)) is not None:
-            return entry
-        entry = self._cut(word)
-        if len(word) <= self.LONGEST:
-            if len(self) >= self.LIMIT:
-                self.clear()
-            self[word] = entry
-        return entry
-
-    def _judged(self, word: str, ids: list[int], score: float, lead: float) -> Entry:
-        # near where sums are counted anew, all of them matter, not only the best
-        no_rebase = REBASE_AT + self._unknown_score * len(word)
-        return ids, score, min(valid_before(lead, len(word)) + score, no_rebase)
-
-    def _cut(self, word: str) -> Entry:
-        """Find the best cut in double precision, and by how much it leads where it is decided."""
-        get, unknown_score = self.beginnings.get, self._unknown_score
-        size = len(word)
-        best = [NO_PIECE] * (size + 1)
-        second = best.copy()  # of the ways to reach a position, with another last piece
-        came_from = [0] * (size + 1)
-        best[0] = 0.0
-        for begin in range(size):
-            reached = best[begin]
-            score = get(word[begin])
-            if score is None or score == NO_PIECE:
-                total = reached + unknown_score
-                end = begin + 1
-                if total > best[end]:
-                    second[end] = best[end]
-                    best[end] = total
-                    came_from[end] = begin
-                elif total > second[end]:
-                    second[end] = total
-                if score is None:
-                    continue
-            end = begin
-            while end < size:
-                end += 1
-                score = get(word[begin:end])
-                if score is None:
-                    break
-                total = reached + score
-                if total > best[end]:
-                    second[end] = best[end]
-                    best[end] = total
-                    came_from[end] = begin
-                elif total > second[end]:
-                    second[end] = total
-        return self._entry(word, best, second, came_from)
-
-    def _entry(
-        self, word: str, best: list[float], second: list[float], came_from: list[int]
-    ) -> Entry:
-        ids: list[int] = []
-        lead = math.inf
-        end = len(word)
-        get, unknown = self._known.get, self._unknown
-        while end:
-            begin = came_from[end]
-            ids.append(get(word[begin:end], unknown))
-            lead = min(lead, best[end] - second[end])
-            end = begin
-        ids.reverse()
-        return self._judged(word, ids, best[-1], lead)
-
-
-def valid_before(lead: float, additions: int) -> float:
-    """Return how large a single-precision sum may be for rounding not to use up a lead.
-
-    Two sums of so many terms are compared. Each addition is off by at most half a unit in the
-    last place; a number below 2**(k + 24) has units of at most 2**k. Twice that is allowed for.
-
-    >>> valid_before(lead=1.0, additions=8) == 2.0**(24 - 5)
-    True
-    >>> valid_before(lead=0.0, additions=8)
-    -inf
-    """
-    if lead == math.inf:
-        return math.inf
-    if lead <= 0:
-        return -math.inf
-    _, exponent = math.frexp(lead / (2 * additions))  # the quotient lies in [2**(e-1), 2**e)
-    return math.ldexp(1.0, exponent - 2 + 24)
-
-
-def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Return texts in parts of about a million characters, to bound what is held at once."""
-    begin = size = 0
-    for end, text in enumerate(texts, 1):
-        size += len(text)
-        if size >= 1 << 20 or end == len(texts):
-            yield texts[begin:end]
-            begin, size = end, 0
 
 
 def _beginnings(scores: Mapping[str, float]) -> dict[str, float]:
