@@ -45,7 +45,7 @@ class EnginePair:
 
 
 @dataclass(kw_only=True)
-class Turns:
+class BlockTurns:
     """Library ÷ own CPU seconds of each block, and how many documents had other ids."""
 
     new: list[float] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Turns:
     unequal: int = 0
 
 
-def take_turns(pair: EnginePair, blocks: Sequence[Texts]) -> Turns:
+def take_turns(pair: EnginePair, blocks: Sequence[Texts]) -> BlockTurns:
     """Let both sides encode each block, twice."""
-    turns, draw = Turns(), random.Random(3)
+    turns, draw = BlockTurns(), random.Random(3)
     for number, block in enumerate(blocks):
         prepared = pair.prepare(block)
         calls = [lambda b=block: pair.library(b), lambda p=prepared: pair.own(p)]
