@@ -83,6 +83,39 @@ def test_without_a_baseline_the_last_run_of_the_default_branch_is_the_base(
     assert len(forge.ours()) == 1
 
 
+BUDGET = """
+tokenizers: [utf8_bytes]
+groups:
+  prompts: {files: "*.txt", whole: {growth_percent: 10}}
+"""
+
+
+def test_a_budget_green_then_red_then_without_a_file(
+    new_runner: NewRunner, checkout: Path, forge: ForgeServer
+) -> None:
+    (checkout / "tokbench-budget.yaml").write_text(BUDGET)
+    runner = new_runner(pull_request())
+    green = runner.run(mode="budget")
+    assert green.passed, green.log
+    assert green.outputs["verdict"] == "pass"
+
+    (checkout / "en.txt").write_text("the cat\nthe mat\nthe bat\n")  # 24 bytes, 16 before
+    red = runner.run(mode="budget", config="tokbench-budget.yaml")
+    assert not red.passed
+    assert red.outputs["verdict"] == "fail"
+    [comment] = forge.ours()
+    assert comment.endswith(red.summary.strip())
+    assert "50.0" in comment
+    assert (runner.folder / "artifacts" / "tokbench-gate" / "report" / "budget.sarif").is_file()
+
+    assert (checkout.parent / "runner/artifacts/tokbench-gate/report.txt").stat().st_size > 100
+
+    (checkout / "tokbench-budget.yaml").write_text(BUDGET.replace("*.txt", "*.md"))
+    nothing = runner.run(mode="budget")
+    assert not nothing.passed
+    assert nothing.outputs["verdict"] == "undecided"
+
+
 def test_a_fork_is_judged_and_nothing_that_needs_a_token_is_called(
     new_runner: NewRunner, checkout: Path, forge: ForgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
