@@ -153,15 +153,55 @@ _N_CLUSTER = len(_GRAPHEME) + 1
 _HANGUL = {"L": ("L", "V", "LV", "LVT"), "LV": ("V", "T"), "V": ("V", "T"), "LVT": "T", "T": "T"}
 
 
-def grapheme_joins(points: CodePoints) -> tuple[Flags, Flags]:
-    """Return which characters belong to the cluster of the one before, and where that is not sure.
+def cluster_starts(points: CodePoints) -> Flags:
+    """Return which characters begin an extended grapheme cluster; shape (points,).
 
-    It depends on more than the two around a joiner, a flag or a virama; both have shape (points,).
+    Texts joined by a line feed have the clusters that they have alone.
+
+    >>> cluster_starts(np.array([ord(c) for c in "e\u0301a"], np.uint32)).tolist()
+    [True, False, True]
     """
-    classes = _cluster_classes()[points]
     joined = np.zeros(len(points), np.bool_)
+    if not len(points):
+        return joined
+    classes = _cluster_classes()[points]
     joined[1:] = _cluster_pairs()[classes[:-1].astype(np.int64) * _N_CLUSTER + classes[1:]]
-    return joined, _far_reaching()[points]
+    _join_conjuncts(joined, points)
+    _join_picture_sequences(joined, points, classes)
+    flags = classes == _CLUSTER["Regional_Indicator"]
+    if flags.any():  # GB12, GB13
+        joined |= flags & (_in_row(flags) % 2 == 0)
+    joined[0] = False
+    return ~joined
+
+
+def _join_conjuncts(joined: Flags, points: CodePoints) -> None:
+    """Join a consonant to what has a virama, with nothing but marks between (GB9c).
+
+    `regex` does not ask whether a consonant stands before the virama, as the rule has it.
+    """
+    classes = _conjunct_classes()[points]
+    viramas = np.flatnonzero(classes == _VIRAMA)
+    if not len(viramas):
+        return
+    bases = np.flatnonzero((classes == 0) | (classes == _CONSONANT))
+    seen = np.searchsorted(viramas, bases)  # viramas before each base
+    linked = np.diff(seen, prepend=0) > 0
+    joined[bases[linked & (classes[bases] == _CONSONANT)]] = True
+
+
+def _join_picture_sequences(
+    joined: Flags, points: CodePoints, classes: npt.NDArray[np.uint8]
+) -> None:
+    """Join a pictograph to one before it, with marks and one joiner between (GB11)."""
+    joiners = np.flatnonzero(classes[:-1] == _CLUSTER["ZWJ"])
+    joiners = joiners[_pictographs()[points[joiners + 1]]]
+    if not len(joiners):
+        return
+    bases = np.flatnonzero(classes != _CLUSTER["Extend"])
+    place = np.searchsorted(bases, joiners) - 1
+    before = bases[np.maximum(place, 0)]
+    joined[joiners[(place >= 0) & _pictographs()[points[before]]] + 1] = True
 
 
 @cache
@@ -185,19 +225,18 @@ def _cluster_classes() -> npt.NDArray[np.uint8]:
     return mark([rf"\p{{Grapheme_Cluster_Break={name}}}" for name in _GRAPHEME])
 
 
-@cache
-def _far_reaching() -> Flags:
-    """Characters around which two neighbours do not decide: GB9c, GB11, GB12 and GB13."""
-    flags = r"\p{Grapheme_Cluster_Break=Regional_Indicator}"
-    return mark([flags, r"\u200D", *_virama_classes()]) > 0
+_VIRAMA, _CONSONANT = 1, 3
 
 
 @cache
-def _virama_classes() -> tuple[str, ...]:
-    """Return the class of viramas where this version of `regex` joins consonants by them (GB9c)."""
+def _conjunct_classes() -> npt.NDArray[np.uint8]:
+    """Classes of GB9c; all 0 where this version of `regex` does not join consonants."""
     import regex
 
-    return (r"\p{Indic_Conjunct_Break=Linker}",) if len(regex.findall(r"\X", "क्त")) == 1 else ()
+    if len(regex.findall(r"\X", "क्त")) > 1:
+        return np.zeros(0x110000, np.uint8)
+    names = ("Linker", "Extend", "Consonant")
+    return mark([rf"\p{{Indic_Conjunct_Break={name}}}" for name in names])
 
 
 def mark(classes: Sequence[str], points: CodePoints | None = None) -> npt.NDArray[np.uint8]:

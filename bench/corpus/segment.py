@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.boundaries import CodePoints, grapheme_joins, mark, word_starts
+from tokbench.bench.corpus.boundaries import CodePoints, cluster_starts, mark, word_starts
 from tokbench.bench.markup import listed
 from tokbench.bench.model import IntArray
 
@@ -126,25 +125,25 @@ def grapheme_counts(texts: Sequence[str]) -> IntArray:
     [3, 1, 1, 1, 0]
     """
     # in ASCII a carriage return before a line feed is all that joins
-    counts = [len(t) - t.count("\r\n") if t.isascii() else -1 for t in texts]
-    others = [i for i, n in enumerate(counts) if n < 0]
-    for i, n in zip(others, _grapheme_counts([texts[i] for i in others]), strict=True):
-        counts[i] = n
-    return np.array(counts, np.int64)
+    counts = np.array([len(t) - t.count("\r\n") if t.isascii() else -1 for t in texts], np.int64)
+    others = np.flatnonzero(counts < 0)
+    counts[others] = _cluster_counts([texts[i] for i in others.tolist()])
+    return counts
 
 
-def _grapheme_counts(texts: Sequence[str]) -> list[int]:
-    """Count by arrays; ask `regex` about a text that has what reaches further than neighbours."""
-    if not texts:
-        return []
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    starts = np.cumsum(lengths) - lengths
-    joined, far = grapheme_joins(_code_points("".join(texts)))
-    joined[starts] = False
-    counts = (lengths - np.add.reduceat(joined.astype(np.int64), starts)).tolist()
-    for i in np.flatnonzero(np.logical_or.reduceat(far, starts)).tolist():
-        counts[i] = len(_grapheme_cluster().findall(texts[i]))
-    return [int(n) for n in counts]
+def _cluster_counts(texts: Sequence[str]) -> IntArray:
+    first, begins = cluster_begins(texts)
+    running = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
+    ends = np.append(first[1:] - 1, len(begins))
+    counts: IntArray = running[ends] - running[first]
+    return counts
+
+
+def cluster_begins(texts: Sequence[str]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return where each text begins when they are joined by a line feed, and which characters of
+    that begin a grapheme cluster; shapes (texts,) and (characters,).
+    """
+    return _first_characters(texts), cluster_starts(_code_points("\n".join(texts)))
 
 
 class LetterCounts:
@@ -197,13 +196,6 @@ def versions() -> dict[str, str]:
 def segmenter() -> str:
     """Return the name that results give to the way words were found."""
     return "UAX #29, regex {regex}, Unicode {unicode}".format(**versions())
-
-
-@cache
-def _grapheme_cluster() -> Any:
-    import regex
-
-    return regex.compile(r"\X")
 
 
 @cache

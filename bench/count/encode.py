@@ -17,9 +17,18 @@ import numpy.typing as npt
 import xxhash
 
 from tokbench.bench.corpus.slice_file import SliceBatch
+from tokbench.bench.count.cuts import count_cuts
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.count.roundtrip import judge
-from tokbench.bench.count.tally import COLUMNS, LOSS_CAUSES, WORD_COLUMNS, ArrayTally, merge
+from tokbench.bench.count.tally import (
+    COLUMNS,
+    CUT_COLUMNS,
+    LOSS_CAUSES,
+    WORD_COLUMNS,
+    ArrayTally,
+    Need,
+    merge,
+)
 from tokbench.bench.count.words import Boundaries, count_words
 from tokbench.bench.environment import Stopwatch
 from tokbench.bench.errors import TokenizerError, is_library_failure, named
@@ -40,12 +49,13 @@ T = TypeVar("T")
 class Counter:
     """Counts batches for one tokenizer on one slice.
 
-    `keep_ids` also keeps every id. `watch` separates the tokenizer's own time from ours.
+    `keep_ids` also keeps every id. `needs` is counted beside what always is. `watch` separates the tokenizer's own time from ours.
     """
 
     tokenizer: Tokenizer
     watch: Stopwatch
     keep_ids: bool = False
+    needs: frozenset[Need] = frozenset()
     suite: str = "fidelity"
 
     def count(self, batch: SliceBatch) -> ArrayTally:
@@ -98,6 +108,7 @@ class Counter:
         boundaries, breached = self._boundaries(batch, encoded, spans, np.abs(sizes))
         columns["byte_sum_breach"] = breached
         columns |= self._words(batch, boundaries)
+        columns |= self._cuts(batch, boundaries, encoded)
         verdict = judge(self.tokenizer, batch, encoded, decoded, boundaries, watch=self.watch)
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
@@ -177,6 +188,13 @@ class Counter:
         if boundaries is None or batch.word_starts is None:
             return dict.fromkeys(WORD_COLUMNS, np.zeros(len(batch.ids), np.int64))
         return count_words(batch, boundaries)
+
+    def _cuts(
+        self, batch: SliceBatch, boundaries: Boundaries | None, encoded: Encoded
+    ) -> dict[str, IntArray]:
+        if boundaries is None or "cuts" not in self.needs:
+            return dict.fromkeys(CUT_COLUMNS, np.zeros(len(batch.ids), np.int64))
+        return count_cuts(batch, boundaries, encoded)
 
     def _breach_findings(
         self, batch: SliceBatch, encoded: Encoded, breached: IntArray

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,19 @@ LOSS_CAUSES = (
 )
 
 WORD_COLUMNS = ("words", "word_tokens", "continued_words", "single_token_words")
+CUT_COLUMNS = (
+    "placed",
+    "word_ends_inside",
+    "multi_word_tokens",
+    "tokens_inside_character",
+    "split_characters",
+    "split_graphemes",
+)
+"""Columns that are 0 unless a suite needs ``cuts``; `placed` is 1 where tokens have positions."""
+
+Need = Literal["cuts"]
+"""What is counted only where a suite needs it."""
+
 COLUMNS = (
     "bytes",
     "characters",
@@ -50,8 +63,10 @@ COLUMNS = (
     "spells_special",
     "byte_sum_breach",
     "round_trip",
+    *CUT_COLUMNS,
 )
-"""The int64 columns of `Tally.documents`; docs/results.md says what each counts."""
+"""The int64 columns of `Tally.documents`; docs/results.md says what each counts, and the metrics of
+suite `boundaries` say it of `CUT_COLUMNS`."""
 
 
 class CellKey(NamedTuple):

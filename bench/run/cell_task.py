@@ -21,7 +21,7 @@ from pathlib import Path
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encode import Counter
-from tokbench.bench.count.tally import ArrayTally, Cell, CellKey, Tally, TokenizerFacts, merge
+from tokbench.bench.count.tally import ArrayTally, Cell, CellKey, Need, Tally, TokenizerFacts, merge
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, write_contents
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
 from tokbench.bench.errors import ResultsError, TokbenchError
@@ -52,6 +52,7 @@ class CellTask:
     slice: Slice
     path: Path
     keep_ids: bool
+    needs: frozenset[Need] = frozenset()
     limits: Limits = field(default_factory=Limits)
     first: int = 0
     stop: int | None = None
@@ -239,6 +240,7 @@ def identity_of(task: CellTask, fingerprint: str) -> dict[str, str]:
         "fingerprint": fingerprint,
         "corpus_sha256": task.slice.meta.sha256,
         "keep_ids": str(task.keep_ids),
+        "needs": ",".join(sorted(task.needs)),
         "batches": f"{task.first}:{task.stop}",
     }
 
@@ -331,7 +333,7 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
 
 
 def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> ArrayTally:
-    counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids)
+    counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids, needs=task.needs)
     parts: list[ArrayTally] = []
     with watch.section("corpus"):
         batches = enumerate(task.slice.batches(task.first, task.stop, task.first_row), task.first)

@@ -18,7 +18,7 @@ from typing import Any
 from tokbench.bench.config.schema import Config
 from tokbench.bench.count.suite import CountsSuite
 from tokbench.bench.count.tallies import Tallies
-from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, TokenizerFacts
+from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts, Need, TokenizerFacts
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents
 from tokbench.bench.environment import Stopwatch, describe, no_garbage_collection, peak_bytes
 from tokbench.bench.files import write_json
@@ -259,7 +259,7 @@ def _tasks(
     context: RunContext, counting: Counting, keys: Iterable[CellKey], prepared: Prepared
 ) -> Iterator[CellTask]:
     """Yield the cells that can be counted, and record why the others cannot."""
-    run = context.config.run
+    run, needs = context.config.run, _needs(context.config)
     for key in keys:
         if why := prepared.why_missing(key):
             counting.impossible(key, *why)
@@ -270,8 +270,14 @@ def _tasks(
             slice=prepared.slices[key.place],
             path=counting.path_of(key),
             keep_ids=run.keep_ids,
+            needs=needs,
             limits=run.limits,
         )
+
+
+def _needs(config: Config) -> frozenset[Need]:
+    suites = (suite for suite in config.suites.values() if isinstance(suite, CountsSuite))
+    return frozenset().union(*(suite.needs for suite in suites))
 
 
 def _tallies(

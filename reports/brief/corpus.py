@@ -10,6 +10,7 @@ from tokbench.reports.brief.pictures import images
 from tokbench.reports.focus import Standing
 from tokbench.reports.marks import legend, marked
 from tokbench.reports.mix import Mix, answer, mix_of, order
+from tokbench.reports.sections.boundaries import joined_words
 from tokbench.reports.tables import by_language, unbroken, value_of
 from tokbench.reports.view import (
     TokenizerSummary,
@@ -36,6 +37,7 @@ def corpus_section(view: View, corpus: str) -> Iterator[str]:
     yield _by_tokenizer(view, corpus, [lines[name] for name in names], mix)
     if corpus == view.ordered_corpora[0]:
         yield from legend(view)
+    yield from joined_words(view, corpus, names)
     yield from images(view, corpus)
     yield from _bytes_per_token(view, corpus, names)
     yield from _premiums(view, corpus, names)

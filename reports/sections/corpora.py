@@ -9,6 +9,7 @@ from tokbench.bench.markup import count, escape, number, percent, plural, word_f
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.mix import order
+from tokbench.reports.sections.boundaries import boundary_sections, joined_words
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
 from tokbench.reports.view import (
     Row,
@@ -42,6 +43,7 @@ def corpus_sections(view: View, corpus: str) -> Iterator[str]:
     yield from _premiums(view, corpus, names)
     yield from _lengths(view, corpus)
     yield from _words(view, corpus, names)
+    yield from boundary_sections(view, corpus, names)
 
 
 def _sizes(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
@@ -242,6 +244,7 @@ def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
         "word is differs; a dash stands where words are not defined."
     )
     yield by_language(view, corpus, names, value_of("fertility"))
+    yield from joined_words(view, corpus, names)
     for metric, title, write in (
         ("proportion_of_continued_words", "Words cut in two or more", percent),
         ("single_token_word_share", "Words in a token of their own", percent),

@@ -56,12 +56,14 @@ FERTILITY = MetricSpec(
     name="fertility",
     unit="tokens/word",
     direction="lower",
-    definition="Mean number of tokens that overlap a word (at least 1); words by UAX #29. Does not "
-    "compare languages: what a word is differs.",
+    definition="Mean number of tokens that overlap a word (at least 1); words by UAX #29, or by the "
+    "segmenter that the config names. Does not compare languages: what a word is differs. It "
+    "presupposes cuts at words: a token over several words counts once for each, so where "
+    "multi_word_token_share is not 0, tokens_per_word says what the text costs.",
     formula="Σ over words of tokens that overlap the word ÷ words",
     source="Rust et al., How Good is Your Tokenizer?, ACL 2021 (subwords per tokenized word).",
     not_meant="A comparison of languages: agglutinating languages have longer words. Undefined "
-    "where a script does not separate words.",
+    "where a script does not separate words and the config names no segmenter.",
     trap="Splitting at white space, which makes a Thai or Chinese sentence one word; encoding "
     "words on their own, where a word at the start of a text has other tokens than inside it.",
 )
@@ -90,7 +92,8 @@ SINGLE_TOKEN_WORDS = MetricSpec(
     unit="share",
     direction="higher",
     definition="Share of words covered by one token that holds nothing else but white space "
-    "before the word.",
+    "before the word. It presupposes cuts at words: a word in a token with its neighbours does not "
+    "count, though it costs less than a token.",
     formula="words that are one token ÷ words",
     source="The single token retention rate of the literature is the same over a list of words.",
     not_meant="1 − proportion_of_continued_words: a token may hold a word and more.",

@@ -74,7 +74,8 @@ def test_random_strings_of_all_word_classes_are_cut_alike() -> None:
 
 def test_random_strings_of_all_grapheme_classes_have_the_same_clusters() -> None:
     classes = _members(boundaries._cluster_classes())
-    classes += [np.flatnonzero(boundaries._far_reaching()), np.arange(0x900, 0x980)]
+    classes += [np.arange(0x900, 0x980), np.array([0x200D, 0x94D, 0x1F1E9, 0x1F469])]
+    classes += _members(boundaries._conjunct_classes())[1:]
     strings = _random(classes, STRINGS)
     assert grapheme_counts(strings).tolist() == [graphemes_of(text) for text in strings]
 

@@ -1,0 +1,1 @@
+"""Where tokens end: at the ends of words, inside them, inside characters."""
