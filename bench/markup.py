@@ -290,6 +290,19 @@ def percent(value: float | None, digits: int = 1) -> str:
     return f"{value * 100:.{digits}f} %"
 
 
+def signed_percent(share: float) -> str:
+    """Write a relative change; what is not zero is never shown as zero.
+
+    >>> signed_percent(0.005), signed_percent(-0.25), signed_percent(1e-9)
+    ('+0.5 %', '−25.0 %', '+0.0000001 %')
+    """
+    per_cent = abs(share) * 100
+    digits = f"{per_cent:.1f}" if per_cent >= 0.05 or not share else f"{per_cent:.1g}"
+    if "e" in digits:
+        digits = f"{per_cent:.12f}".rstrip("0")
+    return f"{'−' if share < 0 else '+'}{digits} %"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest known word, or an empty text.
 

@@ -12,17 +12,21 @@ report is written, so that a change of price needs no new run:
         context: 128000               # tokens
         width: 4096                   # of the embedding
         tied_embeddings: false        # whether the output layer shares the embedding
+
+What a model computes for a text is in `compute`, what its losses say in `losses`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tokbench.bench.model import MetricSpec
 from tokbench.bench.plugins import Plugin
+from tokbench.bench.results.compute import COMPUTE_METRICS, Architecture
+from tokbench.bench.results.losses import LOSS_METRICS, FlopEquivalent, LadderPoint, LossTable
 
 PRICE = MetricSpec(
     name="price",
@@ -66,7 +70,14 @@ EMBEDDING_AND_OUTPUT_PARAMETERS = MetricSpec(
     not_meant="A model's size on disk: frameworks pad the ids to a multiple.",
     trap="Counting entries instead of ids, which leaves holes and special tokens out.",
 )
-COST_METRICS = (PRICE, CONTEXT_USED, ATTENTION_RATIO, EMBEDDING_AND_OUTPUT_PARAMETERS)
+COST_METRICS = (
+    PRICE,
+    CONTEXT_USED,
+    ATTENTION_RATIO,
+    EMBEDDING_AND_OUTPUT_PARAMETERS,
+    *COMPUTE_METRICS,
+    *LOSS_METRICS,
+)
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[int, Field(gt=0)]
@@ -87,6 +98,20 @@ class ModelCost(Plugin):
     tied_embeddings: bool = Field(
         False, description="Whether the output layer shares the embedding's parameters."
     )
+    architecture: Architecture | None = Field(None, description="Sizes of the model's layers.")
+    losses: LossTable | None = Field(None, description="Losses of the model on the run's text.")
+    ladder: tuple[LadderPoint, ...] = Field(
+        (), description="What the model reached with several training budgets."
+    )
+
+    @model_validator(mode="after")
+    def _has_a_width(self) -> Self:
+        shape = self.architecture
+        if shape is not None and self.width is None:
+            raise ValueError("architecture: requires the model's width")
+        if shape is not None and shape.head_width is None and (self.width or 0) % shape.heads:
+            raise ValueError(f"width: {self.width} is not a multiple of heads; give head_width")
+        return self
 
 
 class CostModel(Plugin):
@@ -94,6 +119,9 @@ class CostModel(Plugin):
 
     currency: str = Field(description="Currency of the prices.")
     models: Mapping[str, ModelCost] = Field(min_length=1, description="Models by name.")
+    flop_equivalent: FlopEquivalent | None = Field(
+        None, description="How models with a ladder are compared; not used on a single text."
+    )
 
 
 def price(tokens: int, per_million: float | None) -> float | None:

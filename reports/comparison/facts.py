@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import Explanation
 from tokbench.bench.compare.verdicts import Verdict
+from tokbench.bench.markup import signed_percent
 from tokbench.reports.comparison.moves import (
     LanguageLine,
     Move,
     language_lines,
     moved_pairs,
     moves,
-    signed_percent,
 )
 
 FOLLOW_FROM_TOKENS = frozenset(

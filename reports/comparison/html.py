@@ -10,7 +10,7 @@ from tokbench.bench.compare.explanation import Explanation
 from tokbench.bench.compare.report import ComparisonPlugin
 from tokbench.bench.compare.side_by_side import CutToken
 from tokbench.bench.compare.snapshot import Key, snapshot_of
-from tokbench.bench.markup import count, number, plural
+from tokbench.bench.markup import count, number, plural, signed_percent
 from tokbench.bench.results.report import HistoryPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.comparison.change_points import (
@@ -37,7 +37,6 @@ from tokbench.reports.comparison.moves import (
     pieces,
     reason_of,
     signed,
-    signed_percent,
     where,
 )
 from tokbench.reports.page.document import Cuts, Section, Table, Token, document

@@ -11,7 +11,7 @@ from tokbench.bench.compare.causes import changed_versions
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.explanation import ChangedPart, Explanation
 from tokbench.bench.compare.report import ComparisonPlugin
-from tokbench.bench.markup import count, escape, number, percent
+from tokbench.bench.markup import count, escape, number, percent, signed_percent
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.comparison.moves import (
     EFFECT_NAMES,
@@ -24,7 +24,6 @@ from tokbench.reports.comparison.moves import (
     pieces,
     reason_of,
     signed,
-    signed_percent,
     where,
 )
 

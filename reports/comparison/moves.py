@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.verdicts import Effect, Outcome, Verdict
-from tokbench.bench.markup import visible
+from tokbench.bench.markup import signed_percent, visible
 
 EFFECT_NAMES: dict[Effect, str] = {
     "fails": "fails",
@@ -108,19 +108,6 @@ def change(verdict: Verdict) -> str:
     size = signed(number) if number.is_integer() else f"{number:+,.4g}".replace("-", "−")
     share = verdict.relative_change
     return f"{size} ({signed_percent(share)})" if share is not None else size
-
-
-def signed_percent(share: float) -> str:
-    """Write a relative change; what is not zero is never shown as zero.
-
-    >>> signed_percent(0.005), signed_percent(-0.25), signed_percent(1e-9)
-    ('+0.5 %', '−25.0 %', '+0.0000001 %')
-    """
-    per_cent = abs(share) * 100
-    digits = f"{per_cent:.1f}" if per_cent >= 0.05 or not share else f"{per_cent:.1g}"
-    if "e" in digits:
-        digits = f"{per_cent:.12f}".rstrip("0")
-    return f"{'−' if share < 0 else '+'}{digits} %"
 
 
 def reason_of(move: Move) -> str:

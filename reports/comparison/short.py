@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tokbench.bench.compare.comparison import Comparison
 from tokbench.bench.compare.report import ComparisonPlugin
-from tokbench.bench.markup import count, escape, markdown_table, visible
+from tokbench.bench.markup import count, escape, markdown_table, signed_percent, visible
 from tokbench.bench.markup import table as plain_table
 from tokbench.reports.comparison.facts import SizeFact, explanation_of, other_moves, size_facts
 from tokbench.reports.comparison.markdown import explained, moves_table, top_segments
@@ -22,7 +22,6 @@ from tokbench.reports.comparison.moves import (
     pieces,
     reason_of,
     signed,
-    signed_percent,
     where,
 )
 

@@ -1,120 +1,29 @@
-"""What a run's text would cost under a cost model of the user's: money, context, parameters."""
+"""Prices, context and parameters: what the tokens of a text come to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-import numpy as np
-from pydantic import Field
-
-from tokbench.bench.errors import UsageError
-from tokbench.bench.markup import count, escape, markdown_table, number, percent, strict_json
+from tokbench.bench.markup import count, escape, markdown_table, number, percent
 from tokbench.bench.results import costs
 from tokbench.bench.results.costs import ModelCost
-from tokbench.bench.results.report import ReportPlugin
-from tokbench.bench.results.run_folder import Results
+from tokbench.reports.cost.texts import Line, PricedText
 from tokbench.reports.marks import UNRANKED
-from tokbench.reports.view import View, view_of
-
-Line = dict[str, Any]
+from tokbench.reports.view import View
 
 
-class Cost(ReportPlugin):
-    """Prices, context, attention and embedding sizes, by a cost model that the user writes."""
-
-    currency: str = Field(description="Currency of the prices.")
-    models: Mapping[str, ModelCost] = Field(
-        min_length=1, description="Models by name, with their prices and sizes."
-    )
-
-    def render(self, results: Results) -> Mapping[str, str]:
-        """Return `cost.md` and `cost.json`; `UsageError` for a model of another tokenizer."""
-        view = view_of(results)
-        for name, model in self.models.items():
-            if model.tokenizer not in view.tokenizers:
-                raise UsageError(
-                    f"cost model {name}: {results.name} has no tokenizer {model.tokenizer!r}; "
-                    f"there are: {', '.join(view.tokenizers)}"
-                )
-        lines = [line for name in self.models for line in self._lines(view, name)]
-        sizes = [_sizes(view, name, model) for name, model in self.models.items()]
-        data = {"currency": self.currency, "models": sizes, "texts": lines}
-        return {
-            "cost.md": self._markdown(view, sizes, lines),
-            "cost.json": strict_json(data) + "\n",
-        }
-
-    def _lines(self, view: View, name: str) -> Iterator[Line]:
-        model = self.models[name]
-        for corpus in view.corpora:
-            counts = _counts(view, model.tokenizer, corpus)
-            for language in view.languages(corpus):
-                if language in counts:
-                    yield _line(view, name, model, corpus, language, counts[language])
-
-    def _markdown(self, view: View, sizes: list[Line], lines: list[Line]) -> str:
-        parts = [
-            f"# Cost: {escape(view.results.name)}",
-            f"Prices are the user's, in {escape(self.currency or '')}. Counts are the text's own "
-            "tokens: templates and special tokens come on top.",
-            _sizes_table(sizes),
-        ]
-        for corpus in view.corpora:
-            for name in self.models:
-                mine = [x for x in lines if (x["model"], x["corpus"]) == (name, corpus)]
-                if mine:
-                    parts += [f"## {escape(name)} on {escape(corpus)}", _lines_table(mine)]
-        return "\n\n".join(parts) + "\n"
-
-
-class _LanguageCounts(NamedTuple):
-    """The stored counts of one language: tokens of each document, characters of all."""
-
-    tokens: np.ndarray[Any, Any]
-    characters: int
-    partial: bool
-
-
-def _counts(view: View, tokenizer: str, corpus: str) -> dict[str, _LanguageCounts]:
-    cells = {
-        cell["language"]: cell
-        for cell in view.run["cells"]
-        if (cell["tokenizer"], cell["corpus"]) == (tokenizer, corpus) and cell["n"]
-    }
-    if not cells:
-        return {}
-    table = view.results.documents(tokenizer, corpus)
-    languages = np.array(table["language"].to_pylist())
-    tokens, characters = table["tokens"].to_numpy(), table["characters"].to_numpy()
-    return {
-        language: _LanguageCounts(
-            tokens=tokens[languages == language],
-            characters=int(characters[languages == language].sum()),
-            partial=cell["status"] == "partial",
-        )
-        for language, cell in cells.items()
-    }
-
-
-def _line(
-    view: View,
-    name: str,
-    model: ModelCost,
-    corpus: str,
-    language: str,
-    counts: _LanguageCounts,
-) -> Line:
-    total, tokens = int(counts.tokens.sum()), counts.tokens
-    lost = view.value("lost_byte_share", model.tokenizer, corpus, language)
-    metric = "program_premium" if view.kind(corpus) == "code" else "premium"
-    row = view.row(metric, model.tokenizer, corpus, language)
+def price_line(view: View, text: PricedText) -> Line:
+    """Return prices, premium and context of one text."""
+    model, tokens = text.model, text.tokens
+    total = int(tokens.sum())
+    metric = "program_premium" if view.kind(text.corpus) == "code" else "premium"
+    row = view.row(metric, model.tokenizer, text.corpus, text.language)
     premium = row["value"] if row else None
     line: Line = {
-        "model": name,
+        "model": text.name,
         "tokenizer": model.tokenizer,
-        "corpus": corpus,
-        "language": language,
+        "corpus": text.corpus,
+        "language": text.language,
         "tokens": total,
         "premium": premium,
         "ranked": row is None or row["ranked"] or premium is None,
@@ -123,22 +32,23 @@ def _line(
         "documents_over_context": (
             None if model.context is None else int((tokens > model.context).sum())
         ),
-        "detail": "some documents failed: counts are of the rest" if counts.partial else None,
+        "detail": "some documents failed: counts are of the rest" if text.partial else None,
     }
-    limit = view.run["policy"]["lost_limit"]
-    survives = lost is None or lost <= limit
-    if not survives:
-        line["detail"] = f"no price: {lost:.1%} of the text's bytes are lost (limit {limit:.0%})"
+    if not text.survives:
+        line["detail"] = (
+            f"no price: {text.lost:.1%} of the text's bytes are lost (limit {text.limit:.0%})"
+        )
     for kind, rate in (("input", model.input_per_million), ("output", model.output_per_million)):
-        paid = costs.price(total, rate) if survives else None
+        paid = costs.price(total, rate) if text.survives else None
         line[f"{kind}_price"] = paid
         line[f"{kind}_price_per_million_characters"] = (
-            None if paid is None or not counts.characters else paid / counts.characters * 1_000_000
+            None if paid is None or not text.characters else paid / text.characters * 1_000_000
         )
     return line
 
 
-def _sizes(view: View, name: str, model: ModelCost) -> Line:
+def size_line(view: View, name: str, model: ModelCost) -> Line:
+    """Return what is known of a model before any text is read."""
     facts = view.run["tokenizers"][model.tokenizer]
     return {
         "model": name,
@@ -154,7 +64,8 @@ def _sizes(view: View, name: str, model: ModelCost) -> Line:
     }
 
 
-def _sizes_table(sizes: list[Line]) -> str:
+def sizes_table(sizes: Sequence[Line]) -> str:
+    """Return the table of models."""
     header = ["model", "tokenizer", "input / 10⁶", "output / 10⁶", "context", "ids", "width",
               "embedding and output parameters"]  # fmt: skip
     rows = [
@@ -173,7 +84,8 @@ def _sizes_table(sizes: list[Line]) -> str:
     return markdown_table(header, rows, left=2)
 
 
-def _lines_table(lines: list[Line]) -> str:
+def prices_table(lines: Sequence[Line]) -> str:
+    """Return the table of one model on one corpus."""
     header = ["language", "tokens", "price in", "price out", "in / 10⁶ characters", "premium",
               "attention", "longest of context", "note"]  # fmt: skip
     rows = [

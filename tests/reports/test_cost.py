@@ -14,7 +14,7 @@ from tokbench.bench.cli import main
 from tokbench.bench.errors import UsageError
 from tokbench.bench.results.report import render_reports
 from tokbench.bench.results.run_folder import Results
-from tokbench.reports.cost import Cost
+from tokbench.reports.cost.plugin import Cost
 
 CONFIG = {
     "name": "small",
