@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.bench.errors import TokenizerError
-from tokbench.tokenizers_impl import hash_table
+from tokbench.tokenizers_impl import hash_table, merging
 from tokbench.tokenizers_impl.byte_bpe import fast
 from tokbench.tokenizers_impl.byte_bpe.fast import FastEncoder
 from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges
@@ -41,6 +41,7 @@ MODELS["shortcut"] = model_from_ranks(
 @pytest.fixture(autouse=True)
 def _always_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "_FEW_CHARACTERS", 0)
+    monkeypatch.setattr(merging, "FEW", 0)
 
 
 def ids_of(encoder: FastEncoder, texts: list[str]) -> list[list[int]]:
@@ -112,3 +113,15 @@ def test_a_long_piece_does_not_take_quadratic_time() -> None:
 def test_a_lone_surrogate_is_refused_with_the_text_it_is_in() -> None:
     with pytest.raises(TokenizerError, match=r"text 1 of the batch holds a lone surrogate"):
         FastEncoder(MODELS["gpt2"]).encode_batch(["a", "b\udc80"])
+
+
+@pytest.mark.parametrize("few", [1, 3, 1000])
+@pytest.mark.parametrize("most_cells", [1, 300])
+def test_it_does_not_matter_which_pieces_are_merged_together(
+    few: int, most_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "FEW", few)
+    monkeypatch.setattr(merging, "MOST_CELLS", most_cells)
+    model = MODELS["gpt2"]
+    texts = [TEXT[i:] + "thaaaa" * i for i in range(0, 60, 7)]
+    assert ids_of(FastEncoder(model), texts) == [encode(model, text) for text in texts]
