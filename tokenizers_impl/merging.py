@@ -35,15 +35,35 @@ FEW = 8
 
 
 class PairRanks:
-    """Maps pairs of tokens to the rank of their merge; `results` are the tokens they make."""
+    """Maps pairs of tokens to the rank of their merge, and to what they make."""
 
-    def __init__(self, merges: npt.NDArray[np.int64], *, pad: int) -> None:
-        """Take left, right and joined token in the order of ranks; `pad` is none of them."""
+    def __init__(
+        self, merges: npt.NDArray[np.int64], *, pad: int, ranks: Places | None = None
+    ) -> None:
+        """Take left, right and joined token of each merge, in the order of their ranks unless
+        these are given; several merges may have one rank. `pad` is none of the tokens."""
+        left, right, joined = merges.T
+        ranks = np.arange(len(merges)) if ranks is None else ranks
         self.pad = np.int32(pad)
-        self.results = merges[:, 2].astype(np.int32)
+        self.n_ranks = int(ranks.max(initial=-1)) + 1
+        self._results = np.full(self.n_ranks, MISSING, np.int32)
+        self._results[ranks] = joined
+        # where merges of one rank make different tokens, the pair decides
+        torn = np.isin(ranks, ranks[self._results[ranks] != joined])
+        self._results[ranks[torn]] = MISSING
+        self._torn = HashTable(capacity=int(torn.sum()), dtype=np.int32)
+        self._torn.add(joined[torn], _pair(left[torn], right[torn]))
         # four times as many slots as are needed: most pairs are no merge, and found so at once
         self._ranks = HashTable(capacity=4 * len(merges), dtype=np.int32)
-        self._ranks.add(np.arange(len(merges)), _pair(merges[:, 0], merges[:, 1]))
+        self._ranks.add(ranks, _pair(left, right))
+
+    def joined(self, rank: Places, left: Tokens, right: Tokens) -> Tokens:
+        """Return what each pair makes; `rank` is its rank."""
+        made = self._results.take(rank)
+        if len(self._torn):
+            torn = np.flatnonzero(made == MISSING)
+            made[torn] = self._torn.find(_pair(left[torn], right[torn]))
+        return made
 
     def look_up(self, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Places:
         """Return the rank of each pair, `MISSING` where it is not joined."""
@@ -116,7 +136,7 @@ class Columns:
         self.pairs = pairs
         self.shift = rows.bit_length()
         # 32-bit keys where they are wide enough: their minimum takes half the time.
-        wide = (len(pairs.results) + 1) << self.shift >= 1 << 32
+        wide = (pairs.n_ranks + 1) << self.shift >= 1 << 32
         self.dtype = np.uint64 if wide else np.uint32
         self.never = int(np.iinfo(self.dtype).max)
         rank = np.full((rows, self.n), MISSING, np.int64)
@@ -160,7 +180,11 @@ class Columns:
         after = self.following.take(gone_place)
         before = self.preceding.take(place)
         after_place = after * n + column
-        joined = self.pairs.results.take((best >> self.shift).astype(np.int64))
+        joined = self.pairs.joined(
+            (best >> self.shift).astype(np.int64),
+            self.token.take(place),
+            self.token.take(gone_place),
+        )
         self.token[place] = joined
         self.token[gone_place] = -1
         self.following[place] = after

@@ -196,6 +196,17 @@ def unigram(data: PerfData, file: str) -> EnginePair:
     )
 
 
+def sentencepiece_bpe(data: PerfData, file: str) -> EnginePair:
+    """Return `sentencepiece` and `sentencepiece_bpe` with its pieces, ranked by their scores."""
+    from tokbench.tokenizers_impl.sentencepiece.bpe import SentencePieceBPETokenizer
+
+    library, pieces, scores, special = _sentencepiece(data.tokenizers / file)
+    own = SentencePieceBPETokenizer(
+        pieces, scores=scores, special_tokens=special, byte_fallback=True
+    )
+    return EnginePair(library=library.encode, own=own.encode_batch)
+
+
 def _sentencepiece(path: Path) -> tuple[Any, list[str], list[float], list[str]]:
     import sentencepiece
 
@@ -215,6 +226,7 @@ PAIRS: Mapping[str, tuple[Callable[[PerfData, str], EnginePair], str]] = {
     "bert-multilingual": (wordpiece, "bert-base-multilingual-cased"),
     "t5": (unigram, "t5/spiece.model"),
     "xlm-r": (unigram, "xlm-roberta/sentencepiece.bpe.model"),
+    "llama2": (sentencepiece_bpe, "llama2/tokenizer.model"),
 }
 KINDS = ("english", "chinese", "code", "49 languages")
 

@@ -19,18 +19,21 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, partial
+from itertools import chain, pairwise
 from pathlib import Path
 
+import numpy as np
 from pydantic import Field
 
 from tokbench.bench.model import Fingerprint, Ids, Merging
 from tokbench.bench.plugins import LoadContext, TokenizerPlugin
 from tokbench.tokenizers_impl import own_json
 from tokbench.tokenizers_impl.files import well_formed
+from tokbench.tokenizers_impl.sentencepiece.merger import CharacterMerger
 from tokbench.tokenizers_impl.sentencepiece.pieces import Pieces, PieceTokenizer, settings_of
 from tokbench.tokenizers_impl.sentencepiece.text import TextOptions, WordSplitter, marked
+from tokbench.tokenizers_impl.word_table import WordTable, blocks
 
 FORMAT = "tokbench.sentencepiece_bpe.1"
 
@@ -81,7 +84,8 @@ def merged_with_heap(text: str, ranks: Mapping[str, int]) -> list[str]:
 class SentencePieceBPETokenizer(PieceTokenizer):
     """A SentencePiece-style BPE vocabulary at work; satisfies `tokbench.bench.model.Tokenizer`.
 
-    Pieces of one character need no rank; the others are ranked in the order given.
+    Pieces of one character need no rank; the others are ranked in the order given, or by scores,
+    as those of published models are.
 
     >>> tokenizer = SentencePieceBPETokenizer(["<unk>", "ab", "▁ab", "▁", "a", "b"])
     >>> tokenizer.encode_batch(["ab aX"])
@@ -98,8 +102,10 @@ class SentencePieceBPETokenizer(PieceTokenizer):
         special_tokens: Sequence[str] = ("<unk>",),
         byte_fallback: bool = False,
         options: TextOptions | None = None,
+        scores: Sequence[float] | None = None,
     ) -> None:
-        """Take pieces in the order of their ids, merges in the order of their ranks.
+        """Take pieces in the order of their ids, merges in the order of their ranks; or with
+        `scores` by id, of which the highest comes first, and of equal ones the leftmost pair.
 
         Raises `TokenizerError` when a piece is there twice, or one that is needed is missing.
         """
@@ -110,26 +116,48 @@ class SentencePieceBPETokenizer(PieceTokenizer):
             byte_fallback=byte_fallback,
             options=options,
         )
-        longer = [piece for piece in self.pieces.learned if len(piece) > 1]
-        self.ranks = {piece: rank for rank, piece in enumerate(longer)}
+        self.scores = None if scores is None else tuple(map(float, scores))
+        """Scores by id, where these rank the pieces and not their order."""
+        self.ranks = _ranks(self.pieces, self.scores)
+        """Rank by piece, in ascending order."""
         self._splitter = WordSplitter(self.ranks)
-        self._words = _PieceCache(self)
+        split = partial(merged_with_heap, ranks=self.ranks)
+        self._merger = CharacterMerger(self.pieces, self.ranks, split)
+        self._words = WordTable()
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """What decides the ids, hashed."""
-        return Fingerprint.of(**self.pieces.fingerprint_parts(), merges=list(self.ranks))
+        distinct = len(set(self.ranks.values())) == len(self.ranks)
+        merges = list(self.ranks) if distinct else list(self.ranks.items())
+        return Fingerprint.of(**self.pieces.fingerprint_parts(), merges=merges)
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
-        return [self.encode_marked(marked(text, self.pieces.options)) for text in texts]
+        return self.encode_marked_batch([marked(text, self.pieces.options) for text in texts])
+
+    def encode_marked_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of texts that are normalized already, with ``▁`` for their spaces."""
+        return [ids for block in blocks(texts) for ids in self._encode_block(block)]
 
     def encode_marked(self, text: str) -> list[int]:
-        """Return the ids of text that is normalized already, with ``▁`` for its spaces."""
-        raw: list[int] = []
-        for ids in map(self._words.__getitem__, self._splitter.split(text)):
-            raw += ids
-        return self.pieces.finished(text, raw)
+        """Return the ids of one text that is normalized already."""
+        return self.encode_marked_batch([text])[0]
+
+    def encode_marked_slowly(self, text: str) -> list[int]:
+        """Return the same ids by `merged_by_rank`, the definition."""
+        get, unknown = self.pieces.learned.get, self.pieces.unknown_id
+        parts = merged_by_rank(text, self.ranks)
+        return self.pieces.finished(text, [get(part, unknown) for part in parts])
+
+    def _encode_block(self, texts: Sequence[str]) -> list[list[int]]:
+        split = list(map(self._splitter.split, texts))
+        numbers, new = self._words.numbered(list(chain.from_iterable(split)))
+        if new:
+            self._words.learn(*self._merger.merge(new))
+        ids, ends = self._words.ids_of(numbers)
+        text_ends = np.cumsum(np.fromiter(map(len, split), np.int64, len(split)))
+        return self.pieces.all_finished(texts, ids, np.append(0, ends).take(text_ends))
 
     def merging(self) -> Merging:
         """Return how it joins: characters, by the rank of what they become."""
@@ -142,26 +170,19 @@ class SentencePieceBPETokenizer(PieceTokenizer):
         return Merging(entries=lambda: ((i, piece) for piece, i in learned.items()), join=join)
 
 
-class _PieceCache(dict[str, list[int]]):
-    """Words that were cut before; cleared when full, so memory is bounded."""
+def _ranks(pieces: Pieces, scores: Sequence[float] | None) -> dict[str, int]:
+    """Return the rank of each piece of several characters; equal scores have one rank.
 
-    LIMIT = 1 << 18
-    LONGEST = 48
-
-    def __init__(self, tokenizer: SentencePieceBPETokenizer) -> None:
-        super().__init__()
-        self._ranks = tokenizer.ranks
-        self._get = tokenizer.pieces.learned.get
-        self._unknown = tokenizer.pieces.unknown_id
-
-    def __missing__(self, word: str) -> list[int]:
-        get, unknown = self._get, self._unknown
-        ids = [get(part, unknown) for part in merged_with_heap(word, self._ranks)]
-        if len(word) <= self.LONGEST:
-            if len(self) >= self.LIMIT:
-                self.clear()
-            self[word] = ids
-        return ids
+    >>> pieces = Pieces(["<unk>", "ab", "bc", "cd", "a"])
+    >>> _ranks(pieces, None), _ranks(pieces, [0, -1, -0.5, -1, 0])
+    ({'ab': 0, 'bc': 1, 'cd': 2}, {'bc': 0, 'ab': 1, 'cd': 1})
+    """
+    longer = {piece: index for piece, index in pieces.learned.items() if len(piece) > 1}
+    if scores is None:
+        return {piece: rank for rank, piece in enumerate(longer)}
+    score = {piece: scores[index] for piece, index in longer.items()}
+    rank = {value: n for n, value in enumerate(sorted(set(score.values()), reverse=True))}
+    return {piece: rank[score[piece]] for piece in sorted(longer, key=lambda p: -score[p])}
 
 
 class SentencePieceBPE(TokenizerPlugin):
@@ -181,6 +202,7 @@ def to_json(tokenizer: SentencePieceBPETokenizer) -> str:
         "format": FORMAT,
         **tokenizer.pieces.settings(),
         "pieces": tokenizer.pieces.texts,
+        **({} if tokenizer.scores is None else {"scores": tokenizer.scores}),
     }
     return json.dumps(content, ensure_ascii=False, indent=1)
 
@@ -191,5 +213,6 @@ def from_json(text: str, path: Path) -> SentencePieceBPETokenizer:
     with well_formed(path.name, f"a whole {FORMAT} file"):
         return SentencePieceBPETokenizer(
             content["pieces"],
+            scores=content.get("scores"),
             **settings_of(content),
         )

@@ -14,7 +14,6 @@ instead, which needs byte fallback, and which the `sentencepiece` library does n
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -141,8 +140,9 @@ class WordSplitter:
         """Return the parts; joined, they are the text."""
         if self._across:
             return [text] if text else []
-        if self._runs:
-            return re.findall(f"{SPACE}*[^{SPACE}]+|{SPACE}+", text)
         # "\0" may be part of a text; a lone surrogate cannot
-        words = text.replace(SPACE, "\udc80" + SPACE).split("\udc80")
+        cut = text.replace(SPACE, "\udc80" + SPACE)
+        if self._runs:
+            cut = cut.replace(SPACE + "\udc80", SPACE)
+        words = cut.split("\udc80")
         return words if words[0] else words[1:]
