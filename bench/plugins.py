@@ -316,6 +316,23 @@ class SuitePlugin(Plugin):
     metrics: ClassVar[tuple[MetricSpec, ...]] = ()
 
 
+class SegmenterPlugin(Plugin):
+    """Finds the words of a language that does not separate them by spaces."""
+
+    group = "tokbench.segmenters"
+
+    def version(self) -> str:
+        """Return what decides the words: library, version, dictionary or model.
+
+        Raises `InputError` with a remedy where the library is not installed.
+        """
+        raise NotImplementedError
+
+    def load(self) -> Callable[[str], Iterable[str]]:
+        """Return a function that cuts a text into pieces, in order; it may leave some text out."""
+        raise NotImplementedError
+
+
 class ReportOptions(Plugin):
     """Options of one kind of report; what a report renders is known above the config."""
 

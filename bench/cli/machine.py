@@ -25,6 +25,7 @@ if TYPE_CHECKING:
             "suites",
             "metrics",
             "reports",
+            "segmenters",
             "executors",
             "configs",
         ]

@@ -98,6 +98,7 @@ _LISTS: Mapping[str, Callable[[], list[Entry]]] = {
     "trainers": lambda: _plugins(plugins.TrainerPlugin),
     "suites": lambda: _plugins(plugins.SuitePlugin),
     "reports": lambda: _plugins(ReportPlugin),
+    "segmenters": lambda: _plugins(plugins.SegmenterPlugin),
     "executors": lambda: _plugins(ExecutorPlugin),
     "corpora": _corpora,
     "metrics": _metrics,

@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from tokbench.bench import plugins
 from tokbench.bench.config.corpus_options import (
     LANGUAGES_SCHEMA,
     Entry,
@@ -32,6 +33,7 @@ from tokbench.bench.config.corpus_options import (
 )
 from tokbench.bench.config.languages import Language, near_key, resolve, resolve_all
 from tokbench.bench.config.languages import problems as language_problems
+from tokbench.bench.markup import did_you_mean
 from tokbench.bench.model import Kind
 
 _PLACEHOLDER = re.compile(r"\{(?!language\})\w+\}")
@@ -98,6 +100,11 @@ class Corpus(Entry):
     cluster: Text | None = Field(
         None, description="Column that groups documents into clusters for intervals."
     )
+    segmenters: dict[Text, Text] | None = Field(
+        None,
+        description="Segmenter of the words, by language, such as `{tha_Thai: thai}`: for languages "
+        "without spaces between words. `tokbench list segmenters` names them (extra: `words`).",
+    )
     weight: Text | None = Field(
         None,
         description="Column of whole numbers: how often training sees each row, as in a list of "
@@ -158,6 +165,7 @@ class Corpus(Entry):
             *self._source_problems(),
             *_language_problems(self),
             *_pivot_problems(self),
+            *_segmenter_problems(self),
             *_sample_problems(self),
         ]
         if found:
@@ -211,6 +219,18 @@ def _pivot_problems(entry: Corpus) -> Iterator[Problem]:
     if entry.options() and entry.pivot is not None and entry.pivot not in entry.options():
         hint = near_key(entry.pivot, entry.options(), kind=entry.kind)
         yield ("pivot",), f"pivot {entry.pivot!r} is not among the languages of this corpus{hint}"
+
+
+def _segmenter_problems(entry: Corpus) -> Iterator[Problem]:
+    known = plugins.names(plugins.SegmenterPlugin)
+    if entry.segmenters and entry.kind == "code":
+        yield ("segmenters",), "words are not defined for code; remove `segmenters`"
+    for key, name in (entry.segmenters or {}).items():
+        if entry.options() and key not in entry.options():
+            yield ("segmenters", key), f"{key!r} is not among the languages of this corpus"
+        if name not in known:
+            hint = did_you_mean(name, known)
+            yield ("segmenters", key), f"unknown segmenter {name!r}{hint}; use {', '.join(known)}"
 
 
 def _sample_problems(entry: Corpus) -> Iterator[Problem]:
@@ -470,6 +490,9 @@ def canonical(entry: Corpus, key: str) -> dict[str, Any]:
 
     Entries with the same options for a language return equal values.
     """
-    said = entry.model_dump(mode="json", exclude_defaults=True, exclude={"language", "languages"})
+    apart = {"language", "languages", "segmenters"}
+    said = entry.model_dump(mode="json", exclude_defaults=True, exclude=apart)
     options = entry.options()[key].model_dump(mode="json", exclude_defaults=True)
+    if name := (entry.segmenters or {}).get(key):
+        options["segmenter"] = name
     return {**said, "language": {"key": key, **options}}

@@ -8,7 +8,7 @@ held in memory a batch at a time; joined rows are one document, which is held wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -24,6 +24,7 @@ from tokbench.bench.corpus import read_files, sampling, segment
 from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.hub import reader as read_hub
 from tokbench.bench.corpus.rows import Document, Reading, RowCounts, documents
+from tokbench.bench.corpus.segmenters import WordFinder
 from tokbench.bench.corpus.slice_file import (
     METADATA_KEY,
     WEIGHT,
@@ -67,9 +68,11 @@ def build(order: Order, check: Callable[[], None], watch: Stopwatch) -> Slice:
         reading = _read(order, entry, place)
         staged = _stage(reading, entry, tally, place / "rows.arrow")
         check()
-        reason = _why_no_words(staged, entry)
+        words = WordFinder.of(entry, order.key)
+        reason = _why_no_words(staged, entry, words)
         taken = _Taken()
-        batches = _batches(staged, entry, watch, taken, with_words=reason is None)
+        finder = words.load() if reason is None else None
+        batches = _batches(staged, entry, watch, taken, finder)
         content = _write_content(batches, place / "content.arrow", reason)
         meta = _meta(order, entry, reading, tally, content)
         meta = replace(meta, notes=(*meta.notes, *_notes(reading, tally, taken)))
@@ -293,7 +296,11 @@ class _Taken:
 
 
 def _batches(
-    staged: _Staged, entry: Corpus, watch: Stopwatch, taken: _Taken, *, with_words: bool
+    staged: _Staged,
+    entry: Corpus,
+    watch: Stopwatch,
+    taken: _Taken,
+    finder: Callable[[Sequence[str]], segment.WordSpans] | None,
 ) -> Iterator[Any]:
     hashes: list[npt.NDArray[np.uint64]] = []
     for chunk in _chunks(_final(staged, entry)):
@@ -302,7 +309,7 @@ def _batches(
         taken.add(chunk)
         texts = [row.text for row in chunk]
         with watch.section("words"):
-            words = _word_columns(texts) if with_words else _no_words(len(texts))
+            words = _word_columns(finder(texts)) if finder else _no_words(len(texts))
             graphemes = segment.grapheme_counts(texts)
         batch = _batch(chunk, graphemes, words)
         yield batch if entry.weight is None else _with_weights(batch, chunk)
@@ -318,9 +325,11 @@ def _taken(path: Path, rows: IntArray) -> Iterator[Any]:
         yield from some.to_batches()
 
 
-def _why_no_words(staged: _Staged, entry: Corpus) -> str | None:
+def _why_no_words(staged: _Staged, entry: Corpus, words: WordFinder) -> str | None:
     if entry.kind == "code":
         return segment.CODE_HAS_NO_WORDS
+    if words.name:
+        return None
     letters = segment.LetterCounts()
     for chunk in _chunks(_kept_rows(staged)):
         letters.add([row.text for row in chunk])
@@ -407,10 +416,9 @@ def _no_words(n: int) -> list[Any]:
     return [pa.nulls(n, pa.list_(pa.int32()))] * 3
 
 
-def _word_columns(texts: list[str]) -> list[Any]:
+def _word_columns(spans: segment.WordSpans) -> list[Any]:
     import pyarrow as pa
 
-    spans = segment.word_spans(texts)
     if len(spans.ends) and int(spans.ends.max()) > np.iinfo(np.int32).max:
         raise CorpusError(
             "a document is longer than 2 GiB; read it by lines or paragraphs, or join fewer rows"
@@ -444,7 +452,7 @@ def _meta(
         join=None if entry.join is None else entry.join.model_dump(),
         bytes_in_files=reading.bytes_in_files,
         sources=reading.sources,
-        segmenter=segment.segmenter() if content.words is not None else None,
+        segmenter=WordFinder.of(entry, order.key).version() if content.words is not None else None,
         notes=reading.notes,
         **content.facts(),
     )

@@ -24,6 +24,7 @@ from tokbench.bench.corpus import read_files, segment, slice_build
 from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.file_state import KnownFile, check_unchanged
 from tokbench.bench.corpus.hub import reader as read_hub
+from tokbench.bench.corpus.segmenters import WordFinder
 from tokbench.bench.corpus.slice_file import (
     FORMAT,
     Slice,
@@ -144,7 +145,7 @@ def _file_name(name: str, entry: Any, key: str, files: Sequence[KnownFile]) -> s
         "entry": canonical(entry, key),
         "language": [language.tag, language.script],
         "files": [(file.name, file.sha256) for file in files],
-        "versions": _versions(entry),
+        "versions": _versions(entry, key),
     }
     text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
     readable = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{name}-{key}")[:60]
@@ -161,8 +162,11 @@ def _local_files(
     return read_files.known_files(entry, key, folder, tick)
 
 
-def _versions(entry: Corpus) -> dict[str, str]:
+def _versions(entry: Corpus, key: str) -> dict[str, str]:
     versions = segment.versions() if entry.kind == "natural" else {}
+    words = WordFinder.of(entry, key)
+    if words.name:
+        versions = {**versions, "segmenter": words.version()}
     if isinstance(entry, HuggingFaceCorpus):
         versions = {**versions, "datasets": str(version_of("datasets"))}
     return versions

@@ -232,6 +232,16 @@ def _premium_table(view: View, corpus: str, names: Sequence[str], metric: str) -
     return table(["language", "characters", *(marked(view, n, corpus) for n in names)], rows)
 
 
+def _segmenters(metas: Mapping[str, Any]) -> str:
+    """Name the languages whose words another segmenter found."""
+    other = {
+        key: meta["segmenter"]
+        for key, meta in metas.items()
+        if meta["segmenter"] and not meta["segmenter"].startswith("UAX #29")
+    }
+    return "".join(f"; {escape(key)}: {escape(name)}" for key, name in other.items())
+
+
 def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
     metas = view.corpora[corpus]
     without = {k: m["words_reason"] for k, m in metas.items() if m["words_reason"]}
@@ -240,8 +250,8 @@ def _words(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
 
     yield "### Fertility"
     yield (
-        "Mean tokens that overlap a word (UAX 29). It does not compare languages, since what a "
-        "word is differs; a dash stands where words are not defined."
+        f"Mean tokens that overlap a word (UAX 29{_segmenters(metas)}). It does not compare "
+        "languages, since what a word is differs; a dash stands where words are not defined."
     )
     yield by_language(view, corpus, names, value_of("fertility"))
     yield from joined_words(view, corpus, names)

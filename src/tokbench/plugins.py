@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         PruneEvent,
         PruningTrainer,
         Rival,
+        SegmenterPlugin,
         SuitePlugin,
         TextSizes,
         TokenizerPlugin,
@@ -89,7 +90,7 @@ _HOMES = {
     "model": "Finding Fingerprint HasMerging HasOffsets HasPreTokens HasSingleCall"
     " HasSpecialTokens HasSpelling HasThreads Ids Measurement Merging MetricSpec Place Span Tokenizer Vocabulary",
     "plugins": "FinderPlugin LabelledTexts LoadContext MergeEvent MergeTrainer NestedTrainer Plugin PruneEvent"
-    " PruningTrainer Rival SuitePlugin TextSizes TokenizerPlugin Trace TrainedModel TrainerPlugin"
+    " PruningTrainer Rival SegmenterPlugin SuitePlugin TextSizes TokenizerPlugin Trace TrainedModel TrainerPlugin"
     " WeightedTexts",
     "reasons": "Reason",
     "results.report": "HistoryPlugin ReportPlugin",
@@ -152,6 +153,7 @@ __all__ = [
     "Results",
     "Rival",
     "Sample",
+    "SegmenterPlugin",
     "Span",
     "Subject",
     "SuitePlugin",

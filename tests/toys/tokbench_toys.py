@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -15,9 +15,11 @@ from tokbench.plugins import (
     Examination,
     Fingerprint,
     Ids,
+    InputError,
     LoadContext,
     Measurement,
     MetricSpec,
+    SegmenterPlugin,
     Span,
     TokenizerPlugin,
     TokenizerSuite,
@@ -331,3 +333,23 @@ class Questions(TokenizerSuite):
                     )
         if self.how is not None:
             fail(self.how)
+
+
+class Pairs(SegmenterPlugin):
+    """Every two characters between spaces are a word."""
+
+    def version(self) -> str:
+        return "toy 1.0"
+
+    def load(self) -> Callable[[str], list[str]]:
+        def cut(text: str) -> list[str]:
+            return [part[i : i + 2] for part in text.split() for i in range(0, len(part), 2)]
+
+        return cut
+
+
+class MissingLibrary(Pairs):
+    """A segmenter whose library is not there."""
+
+    def version(self) -> str:
+        raise InputError("segmenter toy_missing requires toylib, which is not installed")

@@ -1,0 +1,1 @@
+"""Words of languages that are written without spaces, found by libraries (extra: `words`)."""
