@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 @click.option(
     "--within", default="10%", show_default=True, help="Allowed shortfall in bytes per token."
 )
+@click.option(
+    "--premium",
+    "premiums",
+    multiple=True,
+    metavar="[LANGUAGE=]RATIO",
+    help="Find the vocabulary from which on languages pay at most this premium (repeatable).",
+)
 @click.option("--on", "corpus", help="Corpus to evaluate on.  [default: the training corpus]")
 @click.option(
     "--differences", is_flag=True, help="Compare the vocabularies of two trained tokenizers."
@@ -64,6 +71,7 @@ def train(
     words: tuple[str, ...],
     match: str | None,
     within: str,
+    premiums: tuple[str, ...],
     corpus: str | None,
     differences: bool,
     segmentation: Path | None,
@@ -74,16 +82,18 @@ def train(
     """Train the tokenizers of CONFIG that have `train:`.
 
     With --match, sizes up to the block's own are searched for the smallest that is close enough;
-    exit code 1 if there is none.
+    exit code 1 if there is none. --premium searches likewise, language by language of a parallel
+    corpus.
     """
     from tokbench.bench.commands import train as command
     from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.workers.executors import interruptible
     from tokbench.bench.workers.hub_access import set_up_hub
 
-    if trace + as_json > 1 or (match is not None) + differences + trace > 1:
+    if trace + as_json > 1 or (match is not None) + bool(premiums) + differences + trace > 1:
         raise click.UsageError(
-            "--trace excludes --json, and only one of --match, --differences and --trace is allowed"
+            "--trace excludes --json, and only one of --match, --premium, --differences and "
+            "--trace is allowed"
         )
     if (pairs or words) and not trace:
         raise click.UsageError("--pairs and --show are for --trace")
@@ -93,6 +103,9 @@ def train(
     loaded = load(config, overrides)
     if match is not None:
         _match(loaded, wanted, match, within, corpus, output, quiet=quiet, as_json=as_json)
+        return
+    if premiums:
+        _premium(loaded, wanted, premiums, corpus, output, quiet=quiet, as_json=as_json)
         return
     if differences:
         _differences(loaded, wanted, segmentation, output, quiet=quiet, as_json=as_json)
@@ -179,6 +192,43 @@ def _match(
         result_json({**found.to_json(), "model": None if model is None else model.to_json()})
     else:
         result(match.render(found))
+        if model is not None:
+            result(f"\n{command.render(model)}")
+    sys.exit(1 if found.vocab_size is None else 0)
+
+
+def _premium(
+    config: Config,
+    wanted: tuple[str, ...],
+    premiums: tuple[str, ...],
+    corpus: str | None,
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Search for the vocabulary from which on all languages meet their targets; train it if wanted."""
+    from tokbench.bench.commands import match, targets
+    from tokbench.bench.commands import train as command
+    from tokbench.bench.console import ConsoleProgress, result, result_json
+    from tokbench.bench.workers.executors import interruptible
+
+    targets.targets(premiums)
+    with interruptible(), ConsoleProgress(quiet=quiet) as progress:
+        entry = match.largest(command.chosen(config, wanted))
+        doing = command.Doing()
+        with command.interrupting(doing):
+            found = targets.search(
+                config, entry, wanted=premiums, corpus=corpus, progress=progress, doing=doing
+            )
+        model = None
+        if found.vocab_size is not None and output is not None:
+            made = match.entry_of(entry, found.vocab_size)
+            [model] = command.run(config, [], progress=progress, output=output, entries=made)
+    if as_json:
+        result_json({**found.to_json(), "model": None if model is None else model.to_json()})
+    else:
+        result(targets.render(found))
         if model is not None:
             result(f"\n{command.render(model)}")
     sys.exit(1 if found.vocab_size is None else 0)

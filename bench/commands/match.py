@@ -110,11 +110,11 @@ def match(
     corpus. Raises `UsageError` where the trainer's merges do not nest.
     """
     key, block = entry
-    trainer = _nested(key, block)
+    trainer = nested(key, block)
     if reference not in config.tokenizers:
         known = suggest(reference, config.tokenizers)
         raise UsageError(f"--match {reference}: {config.path} has no such tokenizer{known}")
-    slices = _slices(config, block, corpus)
+    slices = evaluation_text(config, block, corpus)
     progress.step(f"{reference}: encoding {corpus or block.corpus}")
     reference_ratio = bytes_per_token(load_tokenizer(config, reference), reference, slices)
     [outcome] = train(config, {key: block}, progress=progress, doing=doing)
@@ -139,13 +139,13 @@ def match(
     )
 
 
-def _nested(key: str, block: TrainEntry) -> NestedTrainer:
+def nested(key: str, block: TrainEntry) -> NestedTrainer:
     """Return the trainer of a block; raise `UsageError` where its vocabularies do not nest."""
     trainer = trained_models.trainer_of(block)
     if isinstance(trainer, NestedTrainer):
         return trainer
     raise UsageError(
-        f"--match: {key} is trained by {block.trainer}, whose smaller vocabularies are not "
+        f"{key} is trained by {block.trainer}, whose smaller vocabularies are not "
         "prefixes of its larger ones; use byte_bpe, or sweep the sizes and read the report"
     )
 
@@ -203,7 +203,8 @@ def bytes_per_token(tokenizer: Tokenizer, key: str, slices: Sequence[Slice]) -> 
     return n_bytes / n_tokens
 
 
-def _slices(config: Config, block: TrainEntry, corpus: str | None) -> list[Slice]:
+def evaluation_text(config: Config, block: TrainEntry, corpus: str | None) -> list[Slice]:
+    """Return the slices of a corpus, by default of the training text."""
     if corpus is None:
         return training_text(config, block)
     if corpus not in config.run.corpora:
