@@ -35,7 +35,7 @@ GROUPS = {
         "init": ListedCommand("health:init", "Write a commented config for the files in FOLDER."),
         "run": ListedCommand("run:run", "Run the benchmark of CONFIG and write its reports."),
         "plan": ListedCommand("run:plan", "Show what a run of CONFIG would measure."),
-        "validate": ListedCommand("run:validate", "Check CONFIG and the files that it names."),
+        "validate": ListedCommand("run:validate", "Check CONFIGs and the files that they name."),
     },
     "Look": {
         "show": ListedCommand("report:show", "Print the tables of a run, or the values you name."),
@@ -64,7 +64,7 @@ GROUPS = {
             "compare:speed", "Time two sides in the same job and compare their speed."
         ),
         "budget": ListedCommand(
-            "budget:budget", "Check the tokens of files against limits, or a base commit."
+            "budget:budget", "Check the tokens of files against the limits in BUDGET."
         ),
         "conform": ListedCommand(
             "run:conform", "Check that engines produce exactly the ids of a reference."
@@ -89,7 +89,9 @@ GROUPS = {
         "list": ListedCommand(
             "machine:list_", "List tokenizers, corpora, suites, metrics and configs."
         ),
-        "schema": ListedCommand("run:schema", "Print the JSON schema of configs, for editors."),
+        "schema": ListedCommand(
+            "run:schema", "Print a JSON schema: of configs, for editors, or of budgets."
+        ),
         "pin": ListedCommand("run:pin", "Pin every Hub revision in CONFIG to its current commit."),
         "doctor": ListedCommand(
             "machine:doctor", "Check versions, extras, plug-ins, caches and the Hub."

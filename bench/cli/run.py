@@ -322,7 +322,10 @@ def pin(config: Path) -> None:
 @click.command()
 @click.argument("of", type=click.Choice(["config", "budget", "budget-result"]), default="config")
 def schema(of: str) -> None:
-    """Print a JSON schema: of configs, for editors, or of budgets and what `budget --json` prints."""
+    """Print a JSON schema: of configs, for editors, or of budgets.
+
+    budget-result is the schema of what `tokbench budget --json` prints.
+    """
     from tokbench.bench.commands.budget.outcome import outcome_schema
     from tokbench.bench.commands.budget.schema import budget_schema
     from tokbench.bench.commands.listing import config_schema
