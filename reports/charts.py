@@ -199,12 +199,16 @@ def scatter(
 
 
 def _frame(across: Scale, down: Scale, x_name: str, y_name: str, height: float) -> Iterator[Markup]:
+    lines: list[Markup] = []
     for value in ticks(down.low, down.high):
         y = down.at(value)
-        yield svg.element(
-            "path", d=f"M{across.start - 8:.1f} {y:.1f}H{across.end + 60:.1f}", class_="grid"
+        grid = f"M{across.start - 8:.1f} {y:.1f}H{across.end + 60:.1f}"
+        lines.append(svg.element("path", d=grid, class_="grid"))
+        lines.append(
+            svg.text(across.start - 12, y + 4, f"{value:g}", text_anchor="end", class_="tick")
         )
-        yield svg.text(across.start - 12, y + 4, f"{value:g}", text_anchor="end", class_="tick")
+    # the page's script draws these again for the languages in focus
+    yield svg.group(lines, class_="down", data_start=down.start, data_end=down.end)
     for value in _across_ticks(across):
         x = across.at(value)
         yield svg.text(x, height - 20, _short(value), text_anchor="middle", class_="tick")
@@ -338,12 +342,13 @@ def curves(
     for name, line in lines:
         places = [(p.t, across.at(p.x), down.at(p.y)) for p in line]
         path = "L".join(f"{x:.1f} {y:.1f}" for _, x, y in places)
-        marks.append(svg.element("path", d=f"M{path}", class_="curve"))
-        marks += [
+        series = [svg.element("path", d=f"M{path}", class_="curve")]
+        series += [
             svg.group([svg.element("circle", cx=x, cy=y, r=4.5)], class_="mark", data_t=t)
             for t, x, y in places
         ]
-        marks.append(svg.text(places[-1][1] + 8, places[-1][2] + 4, name, class_="label"))
+        series.append(svg.text(places[-1][1] + 8, places[-1][2] + 4, name, class_="label"))
+        marks.append(svg.group(series, class_="series"))
     frame = _frame(across, down, x_name, y_name, height)
     return svg.drawing([*frame, *marks], width=width, height=height, label=f"{y_name} by {x_name}")
 
@@ -368,7 +373,7 @@ def ridges(
         )
         marks.append(svg.text(LABELS + 32, base - 4, label, text_anchor="end", class_="label"))
         path = f"M{scale.start:.1f} {base:.1f}{steps}V{base:.1f}Z"
-        marks.append(svg.element("path", d=path, class_="mark ridge", data_t=t))
+        marks.append(svg.element("path", d=path, class_="mark ridge", data_t=t, data_tall=tall - 6))
     return svg.drawing(marks, width=width, height=height, label=name)
 
 

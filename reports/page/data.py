@@ -15,6 +15,7 @@ import numpy as np
 
 from tokbench.bench.reasons import REASONS
 from tokbench.reports.focus import FEW, Rates, focus_of, rates
+from tokbench.reports.page.figures import BINS, spreads
 from tokbench.reports.view import Row, View, has_place
 
 DRAWS = FEW
@@ -44,6 +45,7 @@ def payload(view: View) -> dict[str, Any]:
         "corpora": [_corpus(view, corpus) for corpus in view.ordered_corpora],
         "metrics": view.run["metrics"],
         "draws": DRAWS,
+        "bins": BINS,
         "focus": _focus(view),
     }
 
@@ -175,10 +177,23 @@ def packed_draws(found: Rates) -> dict[str, Any]:
     }
 
 
+def packed_spreads(view: View, corpus: str) -> str:
+    """Return how documents differ, as in the chart `spread`: 16 bits for each count.
+
+    The order is (tokenizer, language, bin); a count above 65,535 is written as that.
+    """
+    found = [spreads(view, corpus, name) for name in view.tokenizers]
+    return packed(np.minimum(np.stack(found), 65_535).astype("<u2").tobytes())
+
+
 def draws_of(view: View) -> list[dict[str, Any]]:
     """Return the packed draws of every corpus that has counts."""
     found = (rates(view, corpus, DRAWS) for corpus in view.ordered_corpora)
-    return [packed_draws(one) for one in found if one.tokenizers]
+    return [
+        {**packed_draws(one), "spreads": packed_spreads(view, one.corpus)}
+        for one in found
+        if one.tokenizers
+    ]
 
 
 def _lists(values: np.ndarray[Any, Any]) -> list[list[float | None]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup
 
 from tokbench.bench.count.tally import LOSS_CAUSES
@@ -81,7 +82,7 @@ def _trade_offs(view: View, corpus: str) -> Iterator[Figure]:
     cost = {line.tokenizer: (line.tokens or 0) / fewest for line in lines}
     placed = {name for name in cost if not view.unranked.get((name, corpus))}
     about = (
-        "Tokens over all languages ÷ those of the best. Filled: no other is better in both. Dashed, "
+        "Tokens in focus ÷ those of the best. Filled: no other is better in both. Dashed, "
         "with †: loses text or was trained on this text, so it is never among the best."
     )
     measures: tuple[tuple[str, str, Mapping[str, float], bool, bool], ...] = (
@@ -145,7 +146,7 @@ def _sizes(view: View, corpus: str) -> Figure:
     return Figure(
         "sizes",
         "Bytes per token by vocabulary size",
-        "One tokenizer trained in several sizes, over all languages of the corpus. Where the line "
+        "One tokenizer trained in several sizes, over the languages in focus. Where the line "
         "flattens, further entries save little.",
         charts.curves(lines, x_name="ids", y_name="bytes/token") if lines else Markup(""),
     )
@@ -162,7 +163,8 @@ def _losses(view: View, corpus: str) -> Figure:
     return Figure(
         "loss",
         "Bytes lost, by class",
-        "Share of the text's bytes that do not come back from encode and decode, over all languages.",
+        "Share of the text's bytes that do not come back from encode and decode, over all languages. "
+        "With a focus, the chart by language stands alone.",
         charts.stacked(lines, LOSS_CAUSES),
     )
 
@@ -197,24 +199,38 @@ def _lost(view: View, corpus: str, tokenizer: str, cause: str, languages: Sequen
     return sum(lost) / (sum(sizes.values()) or 1)
 
 
+EDGES = np.geomspace(0.5, 2, BINS + 1)
+
+
+def spreads(view: View, corpus: str, tokenizer: str) -> npt.NDArray[np.int64]:
+    """Return documents by bytes per token ÷ that of their language, shape (languages, bins).
+
+    The bins are between `EDGES`; values beyond the ends are in the first and last one.
+    """
+    found = counts_of(view, tokenizer, corpus)
+    counts = np.zeros((len(view.languages(corpus)), BINS), np.int64)
+    for place, language in enumerate(view.languages(corpus)):
+        if language in found:
+            tokens, size = found[language]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = (size / tokens) / (size.sum() / tokens.sum())
+            bins = np.searchsorted(EDGES[1:-1], ratio[np.isfinite(ratio)], side="right")
+            counts[place] = np.bincount(bins, minlength=BINS)
+    return counts
+
+
 def _spread(view: View, corpus: str) -> Figure:
     """How bytes per token vary from document to document, each relative to its language's mean."""
-    edges = np.geomspace(0.5, 2, BINS + 1)
     lines: list[tuple[int, str, Sequence[float]]] = []
     for line in summarize(view, corpus):
-        found = counts_of(view, line.tokenizer, corpus).values()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts = [(size / tokens) / (size.sum() / tokens.sum()) for tokens, size in found]
-        ratio = np.concatenate(parts)
-        bins = np.searchsorted(edges[1:-1], ratio[np.isfinite(ratio)], side="right")
-        counts = np.bincount(bins, minlength=BINS)
+        counts = spreads(view, corpus, line.tokenizer).sum(axis=0)
         lines.append((view.tokenizers.index(line.tokenizer), line.tokenizer, counts.tolist()))
     return Figure(
         "spread",
         "How much documents differ",
-        "Bytes per token of each document ÷ that of its language: a narrow hill means that every "
-        "document pays about the same. Values beyond the ends are in the first and last bar.",
-        charts.ridges(lines, edges.tolist(), name="÷ the language's own") if lines else Markup(""),
+        "Bytes per token of each document ÷ that of its language, in focus: a narrow hill means that "
+        "every document pays about the same. Values beyond the ends are in the first and last bar.",
+        charts.ridges(lines, EDGES.tolist(), name="÷ the language's own") if lines else Markup(""),
     )
 
 

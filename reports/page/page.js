@@ -15,7 +15,7 @@ const state = {
   order: "script",
   sort: null, // {t: place of a tokenizer, or null for languages; down: boolean}
 };
-const draws = new Map(); // corpus key -> {unit, measured, at(b, t, l)}
+const draws = new Map(); // corpus key -> {unit, measured, at(b, t, l), spread(t, l)}
 
 // ---- small helpers ---------------------------------------------------------------------------
 
@@ -83,6 +83,7 @@ async function unpack(text) {
 async function unpackDraws() {
   for (const one of packedDraws) {
     const steps = new Int8Array(await unpack(one.steps));
+    const spreads = new Uint16Array(await unpack(one.spreads)); // little-endian, as all browsers are
     const languages = one.measured[0].length;
     const places = new Map(one.tokenizers.map((key, i) => [key, i]));
     const index = data.tokenizers.map((tokenizer) => places.get(tokenizer.key));
@@ -95,6 +96,7 @@ async function unpackDraws() {
         const step = steps[(i * languages + l) * data.draws + b];
         return one.measured[i][l] * (1 + (one.scale[i][l] * step) / 127);
       },
+      spread: (t, l) => spreads.subarray((t * languages + l) * data.bins, (t * languages + l + 1) * data.bins),
     });
   }
 }
@@ -361,64 +363,6 @@ function drawPairs() {
     " Better: fewer tokens, and the whole paired 95 % interval agrees.";
 }
 
-// ---- charts ----------------------------------------------------------------------------------
-
-function chartParts() {
-  return [...document.querySelectorAll("#charts .part")].filter((part) => Number(part.dataset.corpus) === state.corpus);
-}
-
-function drawCharts() {
-  const chosen = new Set(focused());
-  const lines = draws.has(corpus().key) ? standings().lines.map((line) => line.t) : [...state.shown];
-  state.dots = state.dots.filter((t) => state.shown.has(t));
-  if (!state.dots.length) state.dots = lines.slice(0, 4);
-  for (const part of chartParts()) {
-    for (const figure of part.querySelectorAll("figure")) {
-      for (const mark of figure.querySelectorAll("[data-t]")) {
-        const t = Number(mark.dataset.t);
-        const color = state.dots.indexOf(t);
-        const off = !state.shown.has(t) || (figure.dataset.figure === "premium" && color < 0);
-        mark.classList.toggle("hidden", off);
-        if (figure.dataset.figure === "premium") for (let c = 0; c < 4; c++) mark.classList.toggle(`c${c}`, c === color);
-      }
-      if (figure.dataset.figure === "premium") layRows(figure, 30, (row) => chosen.has(Number(row.dataset.l)));
-      else if (figure.dataset.figure.startsWith("loss"))
-        layRows(figure, 40, (row) =>
-          row.querySelector(".mark:not(.hidden)") && (row.dataset.l === undefined || chosen.has(Number(row.dataset.l))));
-    }
-    drawLegend(part);
-  }
-}
-
-function layRows(figure, top, wanted) {
-  let at = 0;
-  for (const row of figure.querySelectorAll(".rows > g")) {
-    const off = !wanted(row);
-    row.classList.toggle("hidden", off);
-    if (!off) row.setAttribute("transform", `translate(0 ${top + 17 * at++})`);
-  }
-  const svg = figure.querySelector("svg");
-  const height = top + 8 + 17 * at;
-  svg.setAttribute("height", height);
-  svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${height}`);
-}
-
-function drawLegend(part) {
-  const legend = part.querySelector("[data-legend]");
-  if (!legend) return;
-  legend.replaceChildren(
-    ...[...state.shown].sort((a, b) => a - b).map((t) => {
-      const color = state.dots.indexOf(t);
-      const box = node("input", { type: "checkbox", checked: color >= 0, disabled: color < 0 && state.dots.length >= 4 });
-      box.addEventListener("change", () => {
-        state.dots = box.checked ? [...state.dots, t] : state.dots.filter((one) => one !== t);
-        drawCharts();
-      });
-      return node("label", {}, box, node("span", { class: `key c${color}` }), data.tokenizers[t].key);
-    }),
-  );
-}
-
 // ---- details on hover and focus --------------------------------------------------------------
 
 // The metric whose values, by language, a chart draws.
@@ -565,6 +509,7 @@ function listen() {
     }),
   );
   document.querySelectorAll("figure .mark").forEach((mark) => mark.setAttribute("tabindex", "0"));
+  keepDrawings();
 }
 
 async function start() {

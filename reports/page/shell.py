@@ -43,7 +43,7 @@ def page(view: View) -> str:
     """Return the page of a run."""
     style, script = (
         inline_file("page.css"),
-        inline_file("page.js") + inline_file("explorer.js") + "start();\n",
+        "".join(map(inline_file, ("page.js", "charts.js", "explorer.js"))) + "start();\n",
     )
     texts = texts_of(view)
     text: str = template("page.html.j2").render(

@@ -13,6 +13,7 @@ import pytest
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.focus import rates, standings
 from tokbench.reports.page.data import DRAWS
+from tokbench.reports.page.figures import spreads
 from tokbench.reports.view import View, has_place
 
 pytestmark = pytest.mark.browser
@@ -107,6 +108,63 @@ def test_the_table_and_the_heat_map_show_the_languages_in_focus_alone(
     tokens = View(small_run).value("tokens", "bytes", "texts", "hin_Deva")
     row = page.page.locator("#tokenizers tr", has_text="bytes").filter(has=page.page.locator("td"))
     assert f"{tokens:,.0f}" in row.first.inner_text()
+
+
+READ_CHART = """(kind) => {
+  const figure = document.querySelector(`#charts figure[data-figure="${kind}"]`);
+  const axis = [...figure.querySelectorAll(".down text")].map((one) => [
+    Number(one.textContent), Number(one.getAttribute("y")) - 4]);
+  const [[a, top], [b, bottom]] = [axis[0], axis.at(-1)];
+  return Object.fromEntries([...figure.querySelectorAll(".mark:not(.absent):not(.hidden)")].map((mark) => [
+    data.tokenizers[Number(mark.dataset.t)].key,
+    {y: a + (Number(mark.querySelector("circle").getAttribute("cy")) - top) / (bottom - top) * (b - a),
+     front: mark.classList.contains("front"), unranked: mark.classList.contains("unranked")}]));
+}"""
+"""Values of a chart as a reader takes them from its axis, by tokenizer."""
+
+
+def test_trade_offs_follow_the_focus(visit: Open, page_file: Path, small_run: Results) -> None:
+    page = visit(page_file)
+    whole = page.page.evaluate(READ_CHART, "trade-entries")
+    add(page, "hin_Deva", "60")
+    add(page, "eng_Latn", "40")
+    found = page.page.evaluate(READ_CHART, "trade-entries")
+    wanted = expected(small_run, {"hin_Deva": 60, "eng_Latn": 40})
+    assert found.keys() == {name for name, one in wanted.items() if one.ratio is not None}
+    for name, one in found.items():
+        assert one["y"] == pytest.approx(wanted[name].ratio, abs=0.01)
+        assert one["unranked"] == (wanted[name].rank is None)
+    placed = {n: (small_run.run["tokenizers"][n]["n_entries"], wanted[n].ratio)
+              for n, one in wanted.items() if one.rank is not None}  # fmt: skip
+    best = {
+        name
+        for name, (x, y) in placed.items()
+        if not any(a <= x and b <= y and (a, b) != (x, y) for a, b in placed.values())
+    }
+    assert {name for name, one in found.items() if one["front"]} == best
+    page.page.click("#all-languages")
+    page.settle()
+    assert page.page.evaluate(READ_CHART, "trade-entries") == whole
+
+
+def test_how_documents_differ_follows_the_focus(
+    visit: Open, page_file: Path, small_run: Results
+) -> None:
+    page = visit(page_file)
+    add(page, "kor_Hang", "1")
+    add(page, "eng_Latn", "3")
+    view = View(small_run)
+    for t, name in enumerate(view.tokenizers):
+        counts = spreads(view, "texts", name)
+        places = [view.languages("texts").index(one) for one in ("kor_Hang", "eng_Latn")]
+        hill = sum(w * counts[at] / counts[at].sum() for w, at in zip((1, 3), places, strict=True))
+        path = page.value(
+            f'document.querySelector(`#charts figure[data-figure="spread"] .ridge[data-t="{t}"]`)'
+            '.getAttribute("d")'
+        )
+        base = float(re.findall(r"M[\d.]+ ([\d.]+)", path)[0])
+        heights = [base - float(v) for v in re.findall(r"V([\d.]+)H", path)]
+        assert heights == pytest.approx((20 * hill / hill.max()).tolist(), abs=0.01)
 
 
 def test_a_mark_of_a_chart_leads_to_its_row(visit: Open, page_file: Path) -> None:
