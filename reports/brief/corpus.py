@@ -16,6 +16,7 @@ from tokbench.reports.view import (
     TokenizerSummary,
     View,
     first_in,
+    has_place,
     is_first,
     median_premium,
     summarize,
@@ -40,6 +41,7 @@ def corpus_section(view: View, corpus: str) -> Iterator[str]:
     yield from joined_words(view, corpus, names)
     yield from images(view, corpus)
     yield from _bytes_per_token(view, corpus, names)
+    yield from _not_told_apart(view, corpus, names)
     yield from _premiums(view, corpus, names)
 
 
@@ -116,6 +118,36 @@ def _ranked_cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
     return f"**{text}**" if first else text
 
 
+def _not_told_apart(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield the pairs of ranked tokenizers that no language's interval separates."""
+    found = {
+        language: pairs
+        for language in view.languages(corpus)
+        if (pairs := [f"{a} ≈ {b}" for a, b in not_told_apart(view, corpus, language, names)])
+    }
+    if found:
+        yield "Ranked tokenizers whose paired 95 % interval contains 1, so neither is better:"
+        lines = (f"{k}: {', '.join(pairs)}" for k, pairs in found.items())
+        yield "\n".join(f"- {escape(line)}" for line in lines)
+
+
+def not_told_apart(
+    view: View, corpus: str, language: str, names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the pairs of ranked tokenizers whose ratio of tokens may be 1 by its interval."""
+    ranks = {name: view.row("rank", name, corpus, language) for name in names}
+    ranked = {name for name, rank in ranks.items() if rank is not None and has_place(rank)}
+    place = {name: i for i, name in enumerate(names)}
+    pairs: set[tuple[str, str]] = set()
+    for name in ranked:
+        for row in view.rows_at("token_ratio", name, corpus, language):
+            other, low, high = row["params"].get("other"), row["ci_low"], row["ci_high"]
+            if other in ranked and None not in (low, high) and low <= 1 <= high:
+                first, second = sorted((name, other), key=place.__getitem__)
+                pairs.add((first, second))
+    return sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]]))
+
+
 def _premiums(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
     """Yield one table of premiums; between programming languages beside the ratio of characters."""
     pivot = view.pivot(corpus)
@@ -124,10 +156,34 @@ def _premiums(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
         return
     yield "### Premium"
     shown = "; `refused` where too much text is lost" if _is_refused(view, metric, corpus) else ""
-    yield f"Tokens ÷ tokens of the same documents in {escape(pivot)}. Lower is better{shown}."
+    yield (
+        f"Tokens ÷ tokens of the same documents in {escape(pivot)}. Lower is better{shown}."
+        f"{_widest(view, metric, corpus, names)}"
+    )
     if metric == "program_premium":
         yield "A language that needs more text needs more tokens: `detail.md` has both ratios."
     yield by_language(view, corpus, names, value_of(metric))
+
+
+def _widest(view: View, metric: str, corpus: str, names: Sequence[str]) -> str:
+    """Say how sure the values are: the widest interval, relative to its value."""
+    rows = [
+        row
+        for name in names
+        for language in view.languages(corpus)
+        for row in view.rows_at(metric, name, corpus, language)
+        if row["ci_low"] is not None and row["ci_high"] is not None and row["value"]
+    ]
+    if not rows:
+        return ""
+    worst = max(rows, key=lambda row: (row["ci_high"] - row["ci_low"]) / row["value"])
+    ends = f"{number(worst['ci_low'])} to {number(worst['ci_high'])}"
+    return (
+        f" The widest 95 % interval relative to its value is {ends} around "
+        f"{number(worst['value'])} ({escape(worst['tokenizer'])}, {escape(worst['language'])}); "
+        "each is on the page, and printed by `tokbench show RUN --language L "
+        f"--metric {metric}`."
+    )
 
 
 def _is_refused(view: View, metric: str, corpus: str) -> bool:
