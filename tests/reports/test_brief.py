@@ -286,3 +286,45 @@ def test_the_report_of_twelve_tokenizers_in_49_languages_is_at_most_40_kb(
     results = tokbench.run(config, output=tmp_path, jobs=2)
     files_written = render_reports(["markdown"], results)
     assert len(files_written["report.md"].encode()) <= 40_000
+
+
+def test_the_sentences_at_the_top_are_recomputed_from_the_tables(good_run: RunOutcome) -> None:
+    """Each figure of the prose, and no figure that is not checked here."""
+    results = good_run.results
+    stored, languages = Stored(results), ["en", "de", "ja"]
+    top = page_of(results).split("\n## ")[0].replace("\u00a0", " ")
+    lines = [line.removeprefix("- ") for line in top.splitlines() if line.startswith("- ")]
+    names = [name for name in results.run["tokenizers"] if stored.ranks(name, "texts", languages)]
+    wins = {name: stored.ranks(name, "texts", languages).count(1) for name in names}
+    size = results.documents(names[0], "texts").to_pandas().bytes.sum()
+    lost = {
+        name: results.documents(name, "texts").to_pandas().filter(like="lost_").sum().sum() / size
+        for name in results.run["tokenizers"]
+    }
+    wanted = []
+    for line in lines:
+        if found := re.match(r"On texts, (.+) ranks? first in (\d+) of (\d+) languages", line):
+            (name,) = re.findall(r"\w+", found[1])
+            wanted.append(line)
+            assert (wins[name], max(wins.values()), len(languages)) == (
+                int(found[2]),
+                int(found[2]),
+                int(found[3]),
+            )
+        elif "not ranked because" in line:
+            for name, n, of, share in re.findall(r"(\w+) in (\d+) of (\d+) \(([\d.]+) %", line):
+                wanted.append(line)
+                unranked = [k for k in languages if stored.value("rank", name, "texts", k) is None]
+                assert (len(unranked), len(languages)) == (int(n), int(of))
+                assert f"{100 * lost[name]:.1f}" == share
+        elif line.startswith("Every document of texts comes back exactly"):
+            exact = {
+                name: sum(stored.documents(name, "texts", k, "exact") for k in languages)
+                for name in results.run["tokenizers"]
+            }
+            documents = len(results.documents(names[0], "texts").to_pandas())
+            for name, share in re.findall(r"(\w+) \(([\d.]+) %\)", line):
+                wanted.append(line)
+                assert share in (f"{(of_all := 100 * exact[name] / documents):.1f}", f"{of_all:g}")
+    assert [line for line in lines if re.search(r"\d", line) and line not in wanted] == []
+    assert len(set(wanted)) >= 2
