@@ -126,7 +126,7 @@ def _axis(scale: Scale, height: float, name: str = "") -> Iterator[Markup]:
         yield svg.element("path", d=f"M{x:.1f} 18V{height:.0f}", class_="grid")
         yield svg.text(x, 12, f"{value:g}", text_anchor="middle", class_="tick")
     if name:
-        yield svg.text(scale.end, 12, name, text_anchor="end", class_="tick")
+        yield svg.text(scale.start - 14, 12, name, text_anchor="end", class_="tick")
 
 
 class StackedLine(NamedTuple):

@@ -33,9 +33,21 @@ function drawCharts() {
       else if (figure.dataset.figure.startsWith("loss"))
         layRows(figure, 40, (row) =>
           row.querySelector(".mark:not(.hidden)") && (row.dataset.l === undefined || chosen.has(Number(row.dataset.l))));
+      if (figure.dataset.figure === "loss-language") tellUndrawn(figure, chosen);
     }
     drawLegend(part);
   }
+}
+
+// Small losses have no bar; how many are in focus is said.
+function tellUndrawn(figure, chosen) {
+  const lost = grid("lost_byte_share");
+  const bars = figure.querySelectorAll(".rows > g:not(.hidden)").length;
+  const all = lost ? sum([...state.shown].map((t) => [...chosen].filter((l) => lost.value[t][l] > 0).length)) : bars;
+  figure.querySelector(".undrawn")?.remove();
+  if (all <= bars) return;
+  const text = ` ${number(all - bars, 0)} smaller losses in focus have no bar: see “bytes lost” by language.`;
+  figure.querySelector("figcaption").append(node("span", { class: "undrawn" }, text));
 }
 
 function layRows(figure, top, wanted) {
@@ -83,6 +95,7 @@ function follow(figure) {
     const { lines, placed } = standings();
     place(figure, new Map(lines.map(({ t, ratio }) => [t, ratio])));
     drawFront(figure, placed, kind === "trade-speed");
+    layLabels(figure, placed);
   }
 }
 
@@ -107,7 +120,7 @@ function ticks(low, high, n = 6) {
   return found;
 }
 
-// Moves marks to new heights over a new axis. A label stays where it is beside its mark.
+// Moves marks to new heights over a new axis.
 function place(figure, values) {
   const marks = [...figure.querySelectorAll(".mark[data-t]")];
   const known = marks.map((mark) => values.get(Number(mark.dataset.t))).filter((v) => v !== null && v !== undefined);
@@ -122,11 +135,8 @@ function place(figure, values) {
     const value = values.get(Number(mark.dataset.t));
     mark.classList.toggle("absent", value === null || value === undefined);
     if (mark.classList.contains("absent")) continue;
-    const circle = mark.querySelector("circle");
-    const down = at(value) - Number(circle.getAttribute("cy"));
     mark.dataset.value = value;
-    mark.querySelectorAll("circle").forEach((one) => one.setAttribute("cy", at(value)));
-    mark.querySelectorAll("text").forEach((one) => one.setAttribute("y", Number(one.getAttribute("y")) + down));
+    mark.querySelector("circle").setAttribute("cy", at(value));
   }
   figure.querySelectorAll(".series").forEach(drawSeries);
 }
@@ -163,6 +173,27 @@ function drawFront(figure, placed, larger) {
     const beaten = compared.some((o) => o.x <= one.x && o.y <= one.y && (o.x < one.x || o.y < one.y));
     one.mark.classList.toggle("front", compared.includes(one) && !beaten);
     one.mark.classList.toggle("unranked", !placed.includes(one.t));
+  }
+}
+
+// The same as `_points` in reports/charts.py: right of the mark, left, above, below.
+function layLabels(figure, placed) {
+  const marks = [...figure.querySelectorAll(".mark[data-t]:not(.absent)")].filter((mark) => state.shown.has(Number(mark.dataset.t)));
+  const middle = (mark) => ["cx", "cy"].map((name) => Number(mark.querySelector("circle").getAttribute(name)));
+  const taken = marks.map(middle).map(([x, y]) => [x - 5, y - 5, x + 5, y + 5]);
+  const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  for (const mark of marks) {
+    const [x, y] = middle(mark);
+    const label = mark.querySelector("text");
+    const t = Number(mark.dataset.t);
+    label.textContent = data.tokenizers[t].key + (placed.includes(t) ? "" : " †");
+    const wide = 6.2 * label.textContent.length;
+    const places = [[x + 8, y + 4], [x - 8 - wide, y + 4], ...[-12, 12, -24, 24, -36, 36].map((d) => [x + 8, y + 4 + d])];
+    const boxes = places.map(([left, base]) => [left, base - 9, left + wide, base + 3]);
+    const chosen = Math.max(0, boxes.findIndex((box) => box[0] > 0 && !taken.some((other) => meets(box, other))));
+    taken.push(boxes[chosen]);
+    label.setAttribute("x", places[chosen][0]);
+    label.setAttribute("y", places[chosen][1]);
   }
 }
 

@@ -179,7 +179,7 @@ def _losses_by_language(view: View, corpus: str) -> Figure:
         if sum(totals := [_lost(view, corpus, name, cause, [language]) for cause in LOSS_CAUSES])
     ]
     worst = sorted(cells, key=lambda line: -sum(line.parts))[:MOST_CELLS]
-    shown = f" The {len(worst)} largest of {len(cells)}." if len(cells) > len(worst) else ""
+    shown = f" Bars: the {len(worst)} largest of {len(cells)}." if len(cells) > len(worst) else ""
     return Figure(
         "loss-language",
         "Bytes lost, by language and class",
