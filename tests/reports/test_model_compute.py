@@ -78,11 +78,24 @@ CONFIG = {
 }
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one run for all tests."""
+    folder = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("TOKBENCH_CACHE", str(folder / "cache"))
+        (folder / "en.txt").write_text(
+            "äbc\nä\n", encoding="utf-8"
+        )  # 4 + 2 bytes, 3 + 1 characters
+        return tokbench.run(CONFIG, jobs=0).folder.absolute()
+
+
 @pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+def results(measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """The run, read from a working folder of the test's own."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "en.txt").write_text("äbc\nä\n", encoding="utf-8")  # 4 + 2 bytes, 3 + 1 characters
-    return tokbench.run(CONFIG, jobs=0)
+    return tokbench.load_results(measured)
 
 
 def test_the_report_counts_as_one_would_by_hand(results: Results) -> None:
