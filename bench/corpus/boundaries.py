@@ -7,7 +7,7 @@ Results are those of `regex`: ``(?V1w)\\b`` for words and ``\\X`` for graphemes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 
@@ -20,70 +20,81 @@ CodePoints = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
 
 _WORD = (
-    "CR", "LF", "Newline", "Extend", "ZWJ", "Format", "Regional_Indicator", "Katakana",
-    "Hebrew_Letter", "ALetter", "Single_Quote", "Double_Quote", "MidNumLet", "MidLetter", "MidNum",
-    "Numeric", "ExtendNumLet", "WSegSpace",
+    "CR", "LF", "Regional_Indicator", "Katakana", "Hebrew_Letter", "ALetter", "Single_Quote",
+    "Double_Quote", "MidNumLet", "MidLetter", "MidNum", "Numeric", "ExtendNumLet", "WSegSpace",
 )  # fmt: skip
 _CLASS = {name: number for number, name in enumerate(_WORD, start=1)}
 _LETTERS = ("ALetter", "Hebrew_Letter")
 _JOINED_BY_LOW_LINE = (*_LETTERS, "Numeric", "Katakana", "ExtendNumLet")
 
+# A fact is a byte for each character: its class in the low half, and four flags.
+_CLASS_BITS = 0x0F
+_MARK, ALPHANUMERIC, WHITE_SPACE, _LINE_END = 0x10, 0x20, 0x40, 0x80
+_FLAGS = {
+    _MARK: r"[\p{Word_Break=Extend}\p{Word_Break=ZWJ}\p{Word_Break=Format}]",
+    ALPHANUMERIC: r"[\p{L}\p{N}]",
+    WHITE_SPACE: r"\p{White_Space}",
+    _LINE_END: r"[\p{Word_Break=CR}\p{Word_Break=LF}\p{Word_Break=Newline}]",
+}
+Facts = npt.NDArray[np.uint8]
 
-def word_starts(points: CodePoints) -> IntArray:
+# What two neighbours are to each other: joined, or one side of three that may be joined.
+_JOINED, _SPACES = 0x01, 0x80
+_ACROSS = {  # the left pair has this bit, the right pair the next one
+    0x02: (("MidLetter", "MidNumLet", "Single_Quote"), _LETTERS),
+    0x08: (("MidNum", "MidNumLet", "Single_Quote"), ("Numeric",)),
+    0x20: (("Double_Quote",), ("Hebrew_Letter",)),
+}
+_LEFT = 0x02 | 0x08 | 0x20
+_JOINER = 0x200D
+
+
+def word_facts(points: CodePoints) -> Facts:
+    """Return for each character its class and flags, among them ALPHANUMERIC and WHITE_SPACE."""
+    facts: Facts = _word_facts().take(points)
+    return facts
+
+
+def word_starts(points: CodePoints, facts: Facts | None = None) -> IntArray:
     """Return where the pieces between word boundaries begin; the first is 0.
+
+    `facts` are those of `word_facts`, where they are known.
 
     >>> word_starts(np.array([ord(c) for c in "can't 3.5"], np.uint32)).tolist()
     [0, 5, 6]
     """
     if not len(points):
         return np.zeros(0, np.int64)
-    classes = _word_classes()[points]
-    place = np.flatnonzero(~_ignored(classes))
-    seen = _what_stands(classes[place])
+    facts = word_facts(points) if facts is None else facts
+    place = _without_marks(facts)
+    seen: Facts = facts & np.uint8(_CLASS_BITS)
+    if place is not None:
+        seen = seen.take(place)
+    links = _word_pairs().take((seen[:-1] << 4) | seen[1:])
     joined = np.zeros(len(seen), np.bool_)
-    joined[1:] = _word_pairs()[seen[:-1].astype(np.int64) * _N_WORD + seen[1:]]
-    _join_across(joined, seen, "Letter", _LETTERS)
-    _join_across(joined, seen, "Number", ("Numeric",))
-    _join_across(joined, seen, "Hebrew", ("Hebrew_Letter",))
+    joined[1:] = links & (_JOINED if place is not None else _JOINED | _SPACES)
+    three = (links[:-1] & (links[1:] >> 1) & _LEFT) != 0
+    joined[1:-1] |= three
+    joined[2:] |= three
     _join_flags(joined, seen)
-    beside = np.diff(place, prepend=-2) == 1
-    _join_spaces(joined, seen, beside)
-    _join_pictures(joined, points, classes, place)
-    return place[~joined]
+    if place is None:
+        return np.flatnonzero(~joined)
+    joined[1:] |= ((links & _SPACES) != 0) & (np.diff(place) == 1)
+    _join_pictures(joined, points, place)
+    return place.take(np.flatnonzero(~joined))
 
 
-def _ignored(classes: npt.NDArray[np.uint8]) -> Flags:
-    """Which characters always belong to the one before them (WB4)."""
-    marks = _of(("Extend", "ZWJ", "Format"))[classes]
+def _without_marks(facts: Facts) -> IntArray | None:
+    """Return the characters that do not belong to the one before them (WB4); None: all."""
+    marks = (facts & _MARK) != 0
+    if not marks.any():
+        return None
     marks[0] = False
-    marks[1:] &= ~_of(("CR", "LF", "Newline"))[classes[:-1]]
-    return marks
+    marks[1:] &= facts[:-1] < _LINE_END
+    return np.flatnonzero(~marks)
 
 
-def _what_stands(classes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Marks with nothing before them are like any other character."""
-    return np.where(_of(("Extend", "ZWJ", "Format"))[classes], np.uint8(0), classes)
-
-
-_ACROSS = {
-    "Letter": ("MidLetter", "MidNumLet", "Single_Quote"),
-    "Number": ("MidNum", "MidNumLet", "Single_Quote"),
-    "Hebrew": ("Double_Quote",),
-}
-
-
-def _join_across(
-    joined: Flags, seen: npt.NDArray[np.uint8], between: str, sides: tuple[str, ...]
-) -> None:
-    """Join three characters of which the middle one holds two letters or digits together."""
-    middle = 1 + np.flatnonzero(_of(_ACROSS[between])[seen[1:-1]])
-    side = _of(sides)
-    middle = middle[side[seen[middle - 1]] & side[seen[middle + 1]]]
-    joined[middle] = True
-    joined[middle + 1] = True
-
-
-def _join_flags(joined: Flags, seen: npt.NDArray[np.uint8]) -> None:
+def _join_flags(joined: Flags, seen: Facts) -> None:
     """Join every second regional indicator of a row to the one before it (WB15, WB16)."""
     flags = seen == _CLASS["Regional_Indicator"]
     if flags.any():
@@ -97,46 +108,47 @@ def _in_row(flags: Flags) -> IntArray:
     return row
 
 
-def _join_spaces(joined: Flags, seen: npt.NDArray[np.uint8], beside: Flags) -> None:
-    space = seen == _CLASS["WSegSpace"]
-    joined[1:] |= space[1:] & space[:-1] & beside[1:]
-
-
-def _join_pictures(
-    joined: Flags, points: CodePoints, classes: npt.NDArray[np.uint8], place: IntArray
-) -> None:
+def _join_pictures(joined: Flags, points: CodePoints, place: IntArray) -> None:
     """Join a pictograph to the joiner right before it (WB3c); some pictographs are letters, too."""
-    joiners = np.flatnonzero(classes[:-1] == _CLASS["ZWJ"])
-    after = joiners[_pictographs()[points[joiners + 1]]] + 1
+    after = _pictographs_after_joiners(points)
     joined[np.searchsorted(place, after)] = True
 
 
-_N_WORD = len(_WORD) + 1
+def _pictographs_after_joiners(points: CodePoints) -> IntArray:
+    after: IntArray = np.flatnonzero(points[:-1] == _JOINER) + 1
+    return after[_pictographs()[points[after]]]
 
 
 @cache
-def _word_pairs() -> Flags:
-    """Which two classes are never separated (WB3, WB5, WB7a to WB10, WB13)."""
+def _word_pairs() -> npt.NDArray[np.uint8]:
+    """What two classes are to each other, by (first << 4 | second): bits of `_JOINED` and so on.
+
+    Joined are WB3, WB5, WB7a, WB8 to WB10, WB13; spaces only where they touch (WB3d).
+    """
     pairs = {("CR", "LF"), ("Hebrew_Letter", "Single_Quote"), ("Numeric", "Numeric")}
     pairs |= set(product(_LETTERS, (*_LETTERS, "Numeric"))) | set(product(("Numeric",), _LETTERS))
     pairs |= {("Katakana", "Katakana")} | set(product(_JOINED_BY_LOW_LINE, ("ExtendNumLet",)))
     pairs |= set(product(("ExtendNumLet",), _JOINED_BY_LOW_LINE))
-    table = np.zeros(_N_WORD * _N_WORD, np.bool_)
+    table = np.zeros((16, 16), np.uint8)
+    _set(table, pairs, _JOINED)
+    _set(table, {("WSegSpace", "WSegSpace")}, _SPACES)
+    for bit, (middle, sides) in _ACROSS.items():
+        _set(table, product(sides, middle), bit)
+        _set(table, product(middle, sides), bit << 1)
+    return table.ravel()
+
+
+def _set(table: Facts, pairs: Iterable[tuple[str, str]], bit: int) -> None:
     for first, second in pairs:
-        table[_CLASS[first] * _N_WORD + _CLASS[second]] = True
-    return table
+        table[_CLASS[first], _CLASS[second]] |= bit
 
 
 @cache
-def _of(names: tuple[str, ...]) -> Flags:
-    table = np.zeros(_N_WORD, np.bool_)
-    table[[_CLASS[name] for name in names]] = True
-    return table
-
-
-@cache
-def _word_classes() -> npt.NDArray[np.uint8]:
-    return mark([rf"\p{{Word_Break={name}}}" for name in _WORD])
+def _word_facts() -> Facts:
+    facts = mark([rf"\p{{Word_Break={name}}}" for name in _WORD])
+    for bit, members in _FLAGS.items():
+        facts |= mark([members]) * np.uint8(bit)
+    return facts
 
 
 @cache
@@ -149,8 +161,16 @@ _GRAPHEME = (
     "L", "V", "T", "LV", "LVT",
 )  # fmt: skip
 _CLUSTER = {name: number for number, name in enumerate(_GRAPHEME, start=1)}
-_N_CLUSTER = len(_GRAPHEME) + 1
+_MAY_JOIN, _LINKER = 0x80, 0x40
+_NEVER_ALONE = ("Control", "LF", "LV", "LVT")
+"""Classes that join only what is of another class; syllables, say, only vowels and marks."""
 _HANGUL = {"L": ("L", "V", "LV", "LVT"), "LV": ("V", "T"), "V": ("V", "T"), "LVT": "T", "T": "T"}
+
+
+def may_join(points: CodePoints) -> Flags:
+    """Return which characters can be in one cluster with a neighbour; no other text has any."""
+    flags: Flags = _cluster_facts().take(points) >= _MAY_JOIN
+    return flags
 
 
 def cluster_starts(points: CodePoints) -> Flags:
@@ -164,9 +184,11 @@ def cluster_starts(points: CodePoints) -> Flags:
     joined = np.zeros(len(points), np.bool_)
     if not len(points):
         return joined
-    classes = _cluster_classes()[points]
-    joined[1:] = _cluster_pairs()[classes[:-1].astype(np.int64) * _N_CLUSTER + classes[1:]]
-    _join_conjuncts(joined, points)
+    facts = _cluster_facts().take(points)
+    classes: Facts = facts & np.uint8(_CLASS_BITS)
+    joined[1:] = _cluster_pairs().take((classes[:-1] << 4) | classes[1:])
+    if (facts & _LINKER).any():
+        _join_conjuncts(joined, points)
     _join_picture_sequences(joined, points, classes)
     flags = classes == _CLUSTER["Regional_Indicator"]
     if flags.any():  # GB12, GB13
@@ -180,10 +202,8 @@ def _join_conjuncts(joined: Flags, points: CodePoints) -> None:
 
     `regex` does not ask whether a consonant stands before the virama, as the rule has it.
     """
-    classes = _conjunct_classes()[points]
+    classes = _conjunct_classes().take(points)
     viramas = np.flatnonzero(classes == _VIRAMA)
-    if not len(viramas):
-        return
     bases = np.flatnonzero((classes == 0) | (classes == _CONSONANT))
     seen = np.searchsorted(viramas, bases)  # viramas before each base
     linked = np.diff(seen, prepend=0) > 0
@@ -194,8 +214,7 @@ def _join_picture_sequences(
     joined: Flags, points: CodePoints, classes: npt.NDArray[np.uint8]
 ) -> None:
     """Join a pictograph to one before it, with marks and one joiner between (GB11)."""
-    joiners = np.flatnonzero(classes[:-1] == _CLUSTER["ZWJ"])
-    joiners = joiners[_pictographs()[points[joiners + 1]]]
+    joiners = _pictographs_after_joiners(points) - 1
     if not len(joiners):
         return
     bases = np.flatnonzero(classes != _CLUSTER["Extend"])
@@ -208,11 +227,11 @@ def _join_picture_sequences(
 def _cluster_pairs() -> Flags:
     """Which two classes are one cluster (GB3 to GB9b)."""
     pairs = {("CR", "LF")} | {(a, b) for a, some in _HANGUL.items() for b in some}
-    table = np.zeros((_N_CLUSTER, _N_CLUSTER), np.bool_)
+    table = np.zeros((16, 16), np.bool_)
     for first, second in pairs:
         table[_CLUSTER[first], _CLUSTER[second]] = True
     breaking = [_CLUSTER[name] for name in ("Control", "CR", "LF")]
-    open_ = np.ones(_N_CLUSTER, np.bool_)
+    open_ = np.ones(16, np.bool_)
     open_[breaking] = False
     for name in ("Extend", "ZWJ", "SpacingMark"):
         table[open_, _CLUSTER[name]] = True
@@ -221,8 +240,14 @@ def _cluster_pairs() -> Flags:
 
 
 @cache
-def _cluster_classes() -> npt.NDArray[np.uint8]:
-    return mark([rf"\p{{Grapheme_Cluster_Break={name}}}" for name in _GRAPHEME])
+def _cluster_facts() -> Facts:
+    """The class of each character in the low half, and whether it may join or link."""
+    facts = mark([rf"\p{{Grapheme_Cluster_Break={name}}}" for name in _GRAPHEME])
+    joining = np.ones(16, np.bool_)
+    joining[[0, *(_CLUSTER[name] for name in _NEVER_ALONE)]] = False
+    facts |= joining[facts] * np.uint8(_MAY_JOIN)
+    facts |= (_conjunct_classes() == _VIRAMA) * np.uint8(_LINKER | _MAY_JOIN)
+    return facts
 
 
 _VIRAMA, _CONSONANT = 1, 3

@@ -15,11 +15,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.corpus.boundaries import CodePoints, cluster_starts, mark, word_starts
+from tokbench.bench.corpus.boundaries import (
+    ALPHANUMERIC,
+    WHITE_SPACE,
+    CodePoints,
+    Facts,
+    cluster_starts,
+    mark,
+    may_join,
+    word_facts,
+    word_starts,
+)
 from tokbench.bench.markup import listed
 from tokbench.bench.model import IntArray
 
@@ -63,32 +74,35 @@ def word_spans(texts: Sequence[str]) -> WordSpans:
     """
     # A line feed is a boundary on both sides (WB3a, WB3b) and white space, so texts joined by
     # it have the words they have alone.
-    joined = "\n".join(texts)
-    points = _code_points(joined)
-    begin, end = _word_pieces(points)
+    points = _code_points("\n".join(texts))
+    facts = word_facts(points)
+    begin, end = _word_pieces(points, facts)
     first = _first_characters(texts)
-    text_of_word = np.searchsorted(first, begin, side="right") - 1
-    first_of_word = first[text_of_word]
-    lead = np.maximum(_white_space_starts(points)[begin], first_of_word)
+    offsets = np.append(np.searchsorted(begin, first), len(begin))
+    counts = np.diff(offsets)
+    lead = np.maximum(_before_white_space(begin, facts), np.repeat(first, counts))
     byte_of = _byte_positions(points)
-    first_byte = byte_of[first_of_word]
-    counts = np.bincount(text_of_word, minlength=len(texts))
-    return WordSpans(
-        starts=byte_of[begin] - first_byte,
-        ends=byte_of[end] - first_byte,
-        leads=byte_of[lead] - first_byte,
-        offsets=np.concatenate(([0], np.cumsum(counts))),
+    first_byte = np.repeat(byte_of.take(first), counts)
+    starts, ends, leads = (
+        (byte_of.take(place) - first_byte).astype(np.int64) for place in (begin, end, lead)
     )
+    return WordSpans(starts=starts, ends=ends, leads=leads, offsets=offsets)
 
 
-def _word_pieces(points: CodePoints) -> tuple[IntArray, IntArray]:
+def _word_pieces(points: CodePoints, facts: Facts) -> tuple[IntArray, IntArray]:
     """Return first and one-past-last character of every piece with a letter or a digit."""
-    if not len(points):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    begin = word_starts(points)
-    end = np.append(begin[1:], len(points))
-    is_word = np.logical_or.reduceat(_is_alphanumeric()[points], begin)
-    return begin[is_word], end[is_word]
+    begin = word_starts(points, facts)
+    end = np.append(begin[1:], len(points))[: len(begin)]
+    alphanumeric = (facts & ALPHANUMERIC) != 0
+    is_word = alphanumeric.take(begin)
+    # most pieces begin with a letter or a digit or are one character: only some need a closer look
+    longer = np.flatnonzero(~is_word & (end - begin > 1))
+    inside = np.column_stack((begin[longer], end[longer])).ravel()
+    if len(longer):  # a position behind the last character is as good as one before it
+        held = np.append(alphanumeric, False)
+        is_word[longer] = np.logical_or.reduceat(held, inside)[::2]
+    words = np.flatnonzero(is_word)
+    return begin.take(words), end.take(words)
 
 
 def _first_characters(texts: Sequence[str]) -> IntArray:
@@ -97,21 +111,28 @@ def _first_characters(texts: Sequence[str]) -> IntArray:
     return np.concatenate(([0], np.cumsum(lengths + 1)))[: len(texts)]
 
 
-def _white_space_starts(points: CodePoints) -> IntArray:
-    """Return for each character where the white space that ends just before it begins."""
-    starts = np.arange(len(points), dtype=np.int64)
-    starts[1:][_is_white_space()[points[:-1]]] = 0
-    return np.maximum.accumulate(starts)
+def _before_white_space(begin: IntArray, facts: Facts) -> IntArray:
+    """Return where the white space that ends just before each word begins."""
+    white = np.concatenate(([False], (facts & WHITE_SPACE) != 0))  # of the character before
+    one = white.take(begin)
+    lead: IntArray = begin - one
+    more = np.flatnonzero(one & white.take(lead))
+    if len(more):
+        solid = np.flatnonzero(~white)  # one past each other character, or the start
+        lead[more] = solid[np.searchsorted(solid, begin[more]) - 1]
+    return lead
 
 
-def _byte_positions(points: CodePoints) -> IntArray:
+def _byte_positions(points: CodePoints) -> npt.NDArray[np.signedinteger[Any]]:
     """Return where each character begins in UTF-8, and where the last one ends; shape (n + 1,)."""
     if not len(points) or points.max() < 0x80:
         return np.arange(len(points) + 1, dtype=np.int64)
     lengths = np.ones(len(points), np.uint8)
     for limit in (0x80, 0x800, 0x10000):
         lengths += points >= limit
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    # in 32 bits adding up takes a sixth of the time
+    kind = np.int32 if 4 * len(points) <= np.iinfo(np.int32).max else np.int64
+    return np.concatenate((np.zeros(1, kind), np.cumsum(lengths, dtype=kind)))
 
 
 def _code_points(text: str) -> CodePoints:
@@ -126,16 +147,25 @@ def grapheme_counts(texts: Sequence[str]) -> IntArray:
     """
     # in ASCII a carriage return before a line feed is all that joins
     counts = np.array([len(t) - t.count("\r\n") if t.isascii() else -1 for t in texts], np.int64)
-    others = np.flatnonzero(counts < 0)
-    counts[others] = _cluster_counts([texts[i] for i in others.tolist()])
+    _count_clusters(texts, counts, np.flatnonzero(counts < 0))
     return counts
+
+
+def _count_clusters(texts: Sequence[str], counts: IntArray, which: IntArray) -> None:
+    """Count the clusters of some texts; rules are asked for those where anything can join."""
+    some = [texts[i] for i in which.tolist()]
+    first = _first_characters(some)
+    joining = np.flatnonzero(may_join(_code_points("\n".join(some))))
+    hard = np.diff(np.append(np.searchsorted(joining, first), len(joining))) > 0
+    counts[which] = np.fromiter(map(len, some), np.int64, len(some))
+    counts[which[hard]] = _cluster_counts([some[i] for i in np.flatnonzero(hard).tolist()])
 
 
 def _cluster_counts(texts: Sequence[str]) -> IntArray:
     first, begins = cluster_begins(texts)
-    running = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
+    places = np.flatnonzero(begins)
     ends = np.append(first[1:] - 1, len(begins))
-    counts: IntArray = running[ends] - running[first]
+    counts: IntArray = np.searchsorted(places, ends) - np.searchsorted(places, first)
     return counts
 
 
@@ -160,7 +190,7 @@ class LetterCounts:
 
     def add(self, texts: Sequence[str]) -> None:
         """Count the letters of some texts."""
-        classes = _letter_class()[_code_points("".join(texts))]
+        classes = _letter_class().take(_code_points("".join(texts)))
         self._counts += np.bincount(classes, minlength=len(self._counts))
 
     def why_no_words(self) -> str | None:
@@ -196,16 +226,6 @@ def versions() -> dict[str, str]:
 def segmenter() -> str:
     """Return the name that results give to the way words were found."""
     return "UAX #29, regex {regex}, Unicode {unicode}".format(**versions())
-
-
-@cache
-def _is_alphanumeric() -> npt.NDArray[np.bool_]:
-    return mark([r"[\p{L}\p{N}]"]) > 0
-
-
-@cache
-def _is_white_space() -> npt.NDArray[np.bool_]:
-    return mark([r"\p{White_Space}"]) > 0
 
 
 @cache
