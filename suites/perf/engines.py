@@ -98,31 +98,42 @@ class PerfData:
         random.Random(7).shuffle(found)
         return list(dict.fromkeys(found))
 
-    def _english(self) -> list[str]:
+    def novels(self) -> list[str]:
+        """Return the paragraphs of English novels, with the line ends inside them."""
         prose = self.folder / "corpora/prose"
         names = ("pride_and_prejudice", "botchan", "alice_in_wonderland")
         novels = [(prose / f"{name}.en.txt").read_text("utf-8").split("\n\n") for name in names]
+        return [text for novel in novels for text in novel if text]
+
+    def _english(self) -> list[str]:
         rows = ("debian_handbook/en", "flores200/eng_Latn", "xquad_paragraphs/en", "tico19/en")
-        return [t for novel in novels for t in novel if t] + [
-            t for row in rows for t in self._column(f"{row}.parquet")
-        ]
+        return self.novels() + [t for row in rows for t in self.column(f"{row}.parquet")]
 
     def _chinese(self) -> list[str]:
         patterns = ("*/zh", "flores200/zho_Hans", "flores200/dev/zho_Hans")
-        return [t for pattern in patterns for t in self._column(f"{pattern}.parquet")]
+        return [t for pattern in patterns for t in self.column(f"{pattern}.parquet")]
 
     def _code(self) -> list[str]:
-        return [t for t in self._column("source_code/*.parquet") if len(t) < 30_000]
+        return [t for t in self.column("source_code/*.parquet") if len(t) < 30_000]
 
     def _languages(self) -> list[str]:
-        return self._column("flores200/dev/*.parquet", limit=700)
+        return self.column("flores200/dev/*.parquet", limit=700)
 
-    def _column(self, pattern: str, limit: int | None = None) -> list[str]:
+    def column(self, pattern: str, limit: int | None = None) -> list[str]:
+        """Return the texts of some tables, at most so many of each."""
         import pyarrow.parquet as pq
 
         tables = sorted((self.folder / "corpora").glob(pattern))
         columns = (pq.read_table(path, columns=["text"])["text"].to_pylist() for path in tables)
         return [text for column in columns for text in [t for t in column if t][:limit]]
+
+
+def perf_data() -> PerfData:
+    """Return the folder in TOKBENCH_DATA; `UsageError` where there is none."""
+    folder = os.environ.get("TOKBENCH_DATA")
+    if not folder or not Path(folder).is_dir():
+        raise UsageError("no test data: set TOKBENCH_DATA to its folder")
+    return PerfData(Path(folder))
 
 
 def blocks_of(texts: Texts, n_bytes: int, most: int) -> list[Texts]:
@@ -233,10 +244,7 @@ KINDS = ("english", "chinese", "code", "49 languages")
 
 def rows(names: Sequence[str], kinds: Sequence[str], size: int, most: int) -> Iterator[str]:
     """Yield the lines of a Markdown table."""
-    folder = os.environ.get("TOKBENCH_DATA")
-    if not folder or not Path(folder).is_dir():
-        raise UsageError("no test data: set TOKBENCH_DATA to its folder")
-    data = PerfData(Path(folder))
+    data = perf_data()
     yield "| pieces | text | batch | new | again | documents with other ids | load |"
     yield "|---|---|---|---|---|---|---|"
     for name in names:
