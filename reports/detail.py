@@ -23,6 +23,7 @@ from tokbench.reports.sections.conformance import conformance_section
 from tokbench.reports.sections.corpora import corpus_sections
 from tokbench.reports.sections.growth import growth_section
 from tokbench.reports.sections.long_tables import long_tables
+from tokbench.reports.sections.morphology import morphology_section
 from tokbench.reports.sections.speed import speed_section
 from tokbench.reports.view import View, verdicts, view_of
 
@@ -44,6 +45,7 @@ def page(view: View) -> str:
         *pairs.pairs_section(view),
         *vocabularies.vocabulary_section(view),
         *probing.probe_section(view),
+        *morphology_section(view),
         *conformance_section(view),
         *speed_section(view),
         *growth_section(view),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -194,6 +195,8 @@ class Examination:
     seed: int
     calls: Calls = field(default_factory=Calls)
     asked: Asked = field(default_factory=Asked)
+    folder: Path = Path()
+    """Folder that relative paths in the config start from."""
 
     def subjects(self) -> Iterator[Subject]:
         """Yield every tokenizer, in the order of the config."""

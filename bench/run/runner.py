@@ -202,6 +202,7 @@ def _asking(context: RunContext) -> SuiteRunner:
         watch=context.watch,
         tokenizers=list(config.tokenizers),
         limits=config.run.limits,
+        folder=config.folder,
     )
 
 

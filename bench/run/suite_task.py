@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from tokbench.bench.config.limits import Limits
@@ -111,6 +112,8 @@ class SuiteTask(AskingJob[SuiteOutput]):
     plugin: TokenizerSuite
     sources: tuple[TokenizerSource, ...]
     counted: Counted
+    folder: Path = Path()
+    """Folder that relative paths in the config start from."""
     stage: ClassVar[int] = 1
 
     @property
@@ -140,6 +143,7 @@ class SuiteTask(AskingJob[SuiteOutput]):
                 seed=self.counted.seed,
                 calls=calls,
                 asked=asked,
+                folder=self.folder,
             )
             give = partial(self.plugin.measure, examination)
             reason = collect(self.suite, give, found) if tallies.cells else None
@@ -211,6 +215,7 @@ class SuiteRunner:
     watch: Stopwatch
     tokenizers: Sequence[str]
     limits: Limits
+    folder: Path = Path()
     peak_bytes: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -252,6 +257,7 @@ class SuiteRunner:
             sources=sources,
             counted=counted,
             limits=self.limits,
+            folder=self.folder,
         )
         self._futures[name, task.keys] = self.executor.submit(perform, task)
 

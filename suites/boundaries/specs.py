@@ -11,7 +11,8 @@ WORD_ENDS_INSIDE = MetricSpec(
     definition="Share of words that end inside a token: a prompt that stops after the word ends "
     "where the tokens of the whole text have no boundary.",
     formula="words with a token over their last byte and the next ÷ words",
-    source="The partial token problem, arXiv 2601.23223; here over the words of a corpus, by "
+    source="The partial token problem: Xu et al., Are You Going to Finish That?, 2026, arXiv "
+    "2601.23223; here over the words of a corpus, by "
     "UAX #29 or by the segmenter that the config names.",
     not_meant="A share of prompts: where people stop is not spread evenly over words. Nor a fault "
     "by itself: tokens that span words make texts shorter.",

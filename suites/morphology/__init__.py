@@ -1,0 +1,1 @@
+"""How token boundaries go with the boundaries of morphemes."""
