@@ -94,10 +94,6 @@ class TrainedModel:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _nothing(pattern: str) -> int:
-    return 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class TextSizes:
     """How much text a trainer is about to read, in UTF-8 bytes."""
@@ -108,8 +104,6 @@ class TextSizes:
     """The longest document."""
     squares: int
     """Sum of the squares of the documents' sizes."""
-    in_long: Callable[[str], int] = field(default=_nothing, compare=False, repr=False)
-    """Returns the characters in matches of a pattern that have more than 1,000: reads the text."""
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> Self:

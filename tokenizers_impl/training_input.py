@@ -176,23 +176,6 @@ def uncut(sizes: TextSizes, *, seconds: float, memory: float, why: str) -> str:
     )
 
 
-LONG_WORD = 1000
-"""Characters from which on a word is worth a warning."""
-
-
-def unbroken(characters: int, *, seconds: float) -> str:
-    """Say what training on long words will take; seconds of one CPU.
-
-    >>> unbroken(40_000, seconds=48.0)
-    'words of more than 1,000 characters make up 40,000 characters of the text, and each merge goes through them: about 48 s for this text; cut them, or leave them out'
-    """
-    return (
-        f"words of more than {LONG_WORD:,} characters make up {characters:,} characters of the "
-        f"text, and each merge goes through them: about {_duration(seconds)} for this text; cut "
-        "them, or leave them out"
-    )
-
-
 def _duration(seconds: float) -> str:
     """Write a rough time.
 

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import regex
 
 from tokbench.bench import plugins
 from tokbench.bench.cache import cache_folder, private_folder
@@ -172,25 +170,7 @@ def warning(entry: TrainEntry, slices: Sequence[Slice]) -> str | None:
             bytes=int(sizes.sum()),
             longest=int(sizes.max(initial=0)),
             squares=int((sizes * sizes).sum()),
-            in_long=partial(_in_long, slices),
         )
-    )
-
-
-_LONG = 1000
-
-
-def _in_long(slices: Sequence[Slice], pattern: str) -> int:
-    """Return the characters in long matches of a pattern; short documents cannot hold any."""
-    found = regex.compile(pattern)
-    return sum(
-        n
-        for part in slices
-        for batch in part.batches()
-        for text in batch.texts
-        if len(text) > _LONG
-        for match in found.finditer(text)
-        if (n := match.end() - match.start()) > _LONG
     )
 
 

@@ -20,8 +20,9 @@ from tokbench.tokenizers_impl.bpe_kin.parity import (
     textbook_parity,
 )
 from tokbench.tokenizers_impl.bpe_kin.parity_trainer import ParityBPETrainer
-from tokbench.tokenizers_impl.byte_bpe.learning import Pieces, Ties
+from tokbench.tokenizers_impl.byte_bpe.learning import Ties
 from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges
+from tokbench.tokenizers_impl.byte_bpe.positions import Pieces
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE
 
 pieces = st.dictionaries(st.text("abc", min_size=1, max_size=9).map(str.encode), st.integers(1, 4))

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tokbench.bench.errors import TokenizerError, TrainingError
 from tokbench.bench.model import HasPreTokens
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.byte_bpe.learning import Pieces, Ties
+from tokbench.tokenizers_impl.byte_bpe.learning import Ties
 from tokbench.tokenizers_impl.byte_bpe.model import BytePairModel, minbpe_example
+from tokbench.tokenizers_impl.byte_bpe.positions import Pieces
 from tokbench.tokenizers_impl.byte_bpe.tokenizer import ByteBPE
 from tokbench.tokenizers_impl.byte_bpe.trainer import ByteBPETrainer
 from tokbench.tokenizers_impl.picky.events import (

@@ -21,7 +21,7 @@ from tokbench.bench.errors import TokenizerError, TrainingError
 from tokbench.bench.model import Tokenizer
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.joins import learned_joins, recounted_joins
-from tokbench.tokenizers_impl.sentencepiece import bpe
+from tokbench.tokenizers_impl.sentencepiece import bpe, bpe_trainer
 from tokbench.tokenizers_impl.sentencepiece.bpe import (
     SentencePieceBPE,
     SentencePieceBPETokenizer,
@@ -205,6 +205,34 @@ def test_joins_of_characters_equal_counting_anew(words: dict[str, int]) -> None:
     kept = learned_joins(words, rule="frequency", min_frequency=2)
     anew = recounted_joins(words, rule="frequency", min_frequency=2)
     assert list(itertools.islice(kept, 40)) == list(itertools.islice(anew, 40))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    words=st.dictionaries(
+        st.text("aaabbcé今🙂", min_size=1, max_size=9), st.integers(1, 9), min_size=1, max_size=9
+    ),
+    longest=st.sampled_from([2, 3, 16]),
+    ties=st.sampled_from(["smallest", "first_seen"]),
+)
+def test_learned_pieces_equal_joins_counted_anew(
+    words: dict[str, int], longest: int, ties: Any
+) -> None:
+    if longest < 16:  # the definition knows no limit: give it words that cannot exceed it
+        words = {word[:longest]: count for word, count in words.items()}
+    anew = recounted_joins(words, rule="frequency", min_frequency=2, ties=ties)
+    characters = sorted(set("".join(words)))
+    expected = dict.fromkeys(join.token for join in itertools.islice(anew, 40))
+    found = bpe_trainer.train_pieces(
+        words, n_pieces=len(expected) + len(characters), longest=longest, ties=ties
+    )
+    assert found == [*expected, *characters]
+
+
+def test_a_piece_that_would_be_too_long_is_passed_over() -> None:
+    words = {"abcd": 9, "cd": 1}
+    pieces = bpe_trainer.train_pieces(words, n_pieces=20, longest=2, min_frequency=1)
+    assert pieces == ["cd", "ab", "a", "b", "c", "d"]
 
 
 def test_bpe_pieces_of_a_word_in_the_order_they_were_learned() -> None:

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pydantic import TypeAdapter
 
 from tokbench.bench.cli import main
-from tokbench.bench.config.corpora import CorpusEntry
-from tokbench.bench.config.schema import TrainEntry
-from tokbench.bench.corpus.slices import materialise
 from tokbench.bench.plugins import TextSizes, TrainerPlugin
-from tokbench.bench.run.trained_models import warning
 from tokbench.tokenizers_impl.adapters.huggingface_trainer import TokenizersBPE
 from tokbench.tokenizers_impl.byte_bpe.trainer import ByteBPETrainer
 
@@ -73,35 +68,3 @@ def test_a_line_of_60_000_characters_is_warned_of_first(
     warned = [line for line in lines if line.startswith("warning: ")]
     assert len(warned) == 1
     assert "mine: pre_tokenization: none makes one piece of the longest document" in warned[0]
-
-
-LONG_WORD = "ab" * 20_000
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "warned"),
-    [
-        (LONG_WORD, {}, True),  # 40,000 characters × 3,000 entries × 0.4 µs = 48 s
-        ("ab " * 20_000, {}, False),
-        ("ab," * 20_000, {}, False),
-        ("ab," * 20_000, {"split_by_class": False}, True),
-        (LONG_WORD[:900], {}, False),
-    ],
-)
-def test_a_trainer_over_characters_warns_of_words_without_an_end(
-    text: str, options: dict[str, bool], warned: bool, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setenv("TOKBENCH_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "t.txt").write_text(text, encoding="utf-8")
-    entry = TrainEntry(
-        trainer="sentencepiece_bpe", corpus="t", options={"vocab_size": 3000, **options}
-    )
-    corpus = TypeAdapter(CorpusEntry).validate_python(
-        {"source": "files", "path": "t.txt", "language": "en"}
-    )
-    said = warning(entry, [materialise("t", corpus, "en", tmp_path)]) or ""
-    assert ("words of more than 1,000 characters" in said) == warned
-    if text == LONG_WORD:
-        assert "40,000 characters of the text" in said
-        assert "about 48 s" in said

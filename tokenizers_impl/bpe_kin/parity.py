@@ -22,16 +22,10 @@ from dataclasses import dataclass, field
 
 from tokbench.bench.plugins import MergeEvent, Trace
 from tokbench.tokenizers_impl.bpe_kin.begin import begun_with
-from tokbench.tokenizers_impl.byte_bpe.learning import (
-    Begun,
-    Learned,
-    Learning,
-    Occurring,
-    Pieces,
-    Ties,
-)
+from tokbench.tokenizers_impl.byte_bpe.learning import Begun, Learned, Learning, Occurring, Ties
 from tokbench.tokenizers_impl.byte_bpe.merges import fast_merges, textbook_merges
 from tokbench.tokenizers_impl.byte_bpe.model import join_pair
+from tokbench.tokenizers_impl.byte_bpe.positions import Pieces
 
 
 @dataclass(frozen=True, kw_only=True)

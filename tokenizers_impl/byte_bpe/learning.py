@@ -12,28 +12,28 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import MergeEvent, Rival, Trace
-
-Pieces = Mapping[bytes, int]
-"""How often each distinct piece occurs."""
+from tokbench.tokenizers_impl.byte_bpe.positions import (
+    IntArray,
+    Pieces,
+    Positions,
+    every_second,
+    flattened,
+    order_of,
+)
 
 Learned = tuple[int, int, int]
 """Left and right token, numbered 0 to 255 for bytes and 256 + rank for merges; and the count."""
 
 Ties = Literal["smallest", "first_seen"]
 """Which of two pairs with equal counts is joined."""
-
-IntArray = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,12 @@ class Begun:
     """By the number of a token: 0 to 255 are the bytes."""
     cut: Callable[[bytes], Sequence[int]]
     """Returns the tokens of a piece."""
+
+    def cut_all(self, pieces: Sequence[bytes]) -> tuple[Positions, IntArray]:
+        """Return the tokens of all pieces one after the other, and how many each has."""
+        cuts = list(map(self.cut, pieces))
+        counts = np.fromiter(map(len, cuts), np.int64, len(cuts))
+        return np.fromiter(chain.from_iterable(cuts), np.int32, int(counts.sum())), counts
 
 
 def too_long(token: bytes, most_words: int | None) -> bool:
@@ -91,7 +97,7 @@ class Block:
 
     def take(self, threshold: int) -> Iterator[tuple[int, Occurring]]:
         """Take the pairs with at least that count out of the block."""
-        taken = np.flatnonzero(self.counts >= threshold)
+        taken = (self.counts >= threshold).nonzero()[0]
         columns = (self.counts, self.keys, self.starts, self.ends)
         for count, key, start, end in zip(*(c[taken].tolist() for c in columns), strict=True):
             left, right = (self.token, key) if self.token_first else (key, self.token)
@@ -127,7 +133,7 @@ class Learning:
         self.ties = ties
         self.most_words = most_words
         self.token_bytes = [bytes([byte]) for byte in range(256)]
-        self.symbols, self.weights = _flatten(pieces, gap=self.GAP)
+        self.symbols, self.weights = flattened(pieces, gap=self.GAP)
         self.lengths: Positions = np.ones(256, np.int32)
         self.heap: list[Entry] = []
         # Most pairs are far too rare to be joined soon. They wait outside the heap, in blocks, and
@@ -174,6 +180,7 @@ class Learning:
                 counts[left, int(symbols[after])] += int(weights[at])
             at = after
         names = self.token_bytes
+        counts = Counter({pair: n for pair, n in counts.items() if self.may_join(*pair)})
         in_order = sorted(counts, key=lambda p: (names[p[0]], names[p[1]]))
         listed = in_order if self.ties == "smallest" else list(counts)
         best = sorted(listed, key=lambda pair: -counts[pair])[:n]  # stable: ties stay in order
@@ -183,7 +190,7 @@ class Learning:
         """Add the pairs of bytes, in one block for each byte on the left."""
         left, right = self.symbols[:-1], self.symbols[1:]
         at = np.flatnonzero((left >= 0) & (right >= 0)).astype(np.int32)
-        order = np.argsort(left[at].astype(np.uint8), kind="stable")  # radix sort for bytes
+        order = order_of(left[at])
         ends = np.cumsum(np.bincount(left[at], minlength=256)).tolist()
         at = at[order]
         for byte, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
@@ -193,11 +200,9 @@ class Learning:
         """Write the tokens of all pieces over their bytes, and add the pairs they make."""
         self.token_bytes = list(begun.token_bytes)
         self.lengths = np.array(list(map(len, self.token_bytes)), np.int32)
-        cuts = [begun.cut(piece) for piece in pieces]
-        counts = np.fromiter(map(len, cuts), np.int64, len(cuts))
-        tokens = np.fromiter(chain.from_iterable(cuts), np.int32, int(counts.sum()))
-        lengths, piece = self.lengths[tokens], np.repeat(np.arange(len(cuts)), counts)
-        # as in `_flatten`: one gap before each piece
+        tokens, counts = begun.cut_all(list(pieces))
+        lengths, piece = self.lengths[tokens], np.repeat(np.arange(len(counts)), counts)
+        # as in `flattened`: one gap before each piece
         at = (np.cumsum(lengths) - lengths + piece + 1).astype(np.int32)
         self.symbols[self.symbols != self.GAP] = self.GONE
         self.symbols[at] = tokens
@@ -206,7 +211,7 @@ class Learning:
         if len(inside) == 0:
             return
         left, right, at = tokens[inside], tokens[inside + 1], at[inside]
-        order = np.argsort(left, kind="stable")
+        order = order_of(left)
         found, starts = np.unique(left[order], return_index=True)
         for token, group in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
             self._add(token, True, right[group], at[group])
@@ -220,7 +225,7 @@ class Learning:
                 if not self.is_current(pair):
                     continue
                 positions = self.occurrences(pair)
-                count = int(self.weights[positions].sum())
+                count = int(self.weights.take(positions).sum())
                 if count == -entry[0] and (self.ties == "smallest" or positions[0] == entry[1]):
                     return count, pair, positions
                 pair.positions = positions
@@ -256,11 +261,15 @@ class Learning:
         elif count >= self.min_frequency:
             self.fallen.append((count, pair))
 
+    def may_join(self, left: int, right: int) -> bool:
+        """Return whether the token that two would make is allowed."""
+        if self.most_words is None:
+            return True
+        return not too_long(self.token_bytes[left] + self.token_bytes[right], self.most_words)
+
     def _push(self, count: int, pair: Occurring) -> None:
-        if self.most_words is not None:
-            token = self.token_bytes[pair.left] + self.token_bytes[pair.right]
-            if too_long(token, self.most_words):
-                return
+        if not self.may_join(pair.left, pair.right):
+            return
         if self.ties == "smallest":
             left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
             heapq.heappush(self.heap, (-count, left, right, pair))
@@ -275,8 +284,10 @@ class Learning:
         """Return the positions where the pair still stands."""
         at = pair.positions
         second = at + self.lengths[pair.left]
-        held = (self.symbols[at] == pair.left) & (self.symbols[second] == pair.right)
-        return np.compress(held, at)
+        held = self.symbols.take(at) == pair.left
+        held &= self.symbols.take(second) == pair.right
+        kept: Positions = at[held]
+        return kept
 
     def occurrences_of(self, left: int, right: int) -> Positions:
         """Return where a pair stands, ascending; requires `keep_rare`.
@@ -304,14 +315,14 @@ class Learning:
         token = self.new_token(pair.left, pair.right)
         at = self.write(pair, at, token)
         symbols, total = self.symbols, int(self.lengths[token])
-        after, before = symbols[at + total], symbols[at - 1]
+        after, before = symbols.take(at + total), symbols.take(at - 1)
         held = after >= 0
         self._add(token, True, after[held], at[held])
         # Where the token follows itself, the pair has been added from the left one's side.
         held = (before >= 0) & (before != token)
         before = before[held]
         self._add(token, False, before, at[held] - self.lengths[before])
-        return int(self.weights[at].sum())
+        return int(self.weights.take(at).sum())
 
     def new_token(self, left: int, right: int) -> int:
         """Return the number of a new token that is made of two others."""
@@ -327,7 +338,7 @@ class Learning:
         length = int(self.lengths[pair.left])
         total = length + int(self.lengths[pair.right])
         if pair.left == pair.right:
-            at = _every_second(at, length)
+            at = every_second(at, length)
         symbols = self.symbols
         symbols[at + (length - 1)] = self.GONE
         symbols[at + length] = self.GONE
@@ -339,15 +350,15 @@ class Learning:
         """Add the pairs of a token and each of these neighbours, at these positions."""
         if len(keys) == 0:
             return
-        order = np.argsort(keys, kind="stable")  # stable: positions stay ascending
+        order = order_of(keys)
         keys, at = keys[order], at[order]
-        edges = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-        starts = np.concatenate([_ZERO, edges])
-        counts = np.add.reduceat(self.weights[at], starts)
+        edges = (keys[1:] != keys[:-1]).nonzero()[0] + 1
+        bounds = np.concatenate([[0], edges, [len(keys)]])
+        starts, ends = bounds[:-1], bounds[1:]
+        counts = np.add.reduceat(self.weights.take(at), starts)
         highest = int(counts.max())
         if highest < self.min_frequency and self.index is None:
             return
-        ends = np.append(edges, len(keys))
         block = Block(token, token_first, counts, keys[starts], starts, ends, at, highest)
         if self.index is not None:
             self.index[token, token_first] = block
@@ -356,36 +367,3 @@ class Learning:
                 self._push(count, pair)
         if block.highest >= self.min_frequency:
             self.blocks.append(block)
-
-
-_ZERO = np.zeros(1, np.int64)
-
-
-def _flatten(pieces: Pieces, *, gap: int) -> tuple[Positions, IntArray]:
-    """Return the bytes of all pieces in one array with gaps around each, and their weights."""
-    flat = np.frombuffer(b"".join(pieces), np.uint8)
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    if len(flat) + len(pieces) >= np.iinfo(np.int32).max:
-        raise TrainingError(
-            "the distinct pieces of the training text exceed 2 GB; train on a sample of it"
-        )
-    counts = np.fromiter(pieces.values(), np.int64, len(pieces))
-    symbols = np.full(len(flat) + len(pieces) + 1, gap, np.int32)
-    # Byte i of piece k goes to i + k + 1: one gap before each piece.
-    place = np.arange(1, len(flat) + 1) + np.repeat(np.arange(len(pieces)), lengths)
-    symbols[place] = flat
-    weights = np.zeros(len(symbols), np.int64)
-    weights[place] = np.repeat(counts, lengths)
-    return symbols, weights
-
-
-def _every_second(at: Positions, length: int) -> Positions:
-    """Return the 1st, 3rd, ... of each run of positions that lie `length` apart.
-
-    >>> _every_second(np.array([0, 1, 2, 7, 8], np.int32), 1).tolist()
-    [0, 2, 7]
-    """
-    index = np.arange(len(at))
-    begins = np.concatenate([[True], np.diff(at) != length])
-    run_start = np.maximum.accumulate(np.where(begins, index, 0))
-    return np.compress((index - run_start) % 2 == 0, at)

@@ -20,15 +20,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tokbench.bench.plugins import Trace
-from tokbench.tokenizers_impl.byte_bpe.learning import (
-    Begun,
-    Learned,
-    Learning,
-    Pieces,
-    Ties,
-    too_long,
-)
+from tokbench.tokenizers_impl.byte_bpe.learning import Begun, Learned, Learning, Ties, too_long
 from tokbench.tokenizers_impl.byte_bpe.model import join_pair
+from tokbench.tokenizers_impl.byte_bpe.positions import Pieces
 
 __all__ = ["Begun", "Learned", "Ties", "continued_merges", "fast_merges", "textbook_merges"]
 

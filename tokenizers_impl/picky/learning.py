@@ -28,13 +28,9 @@ from itertools import pairwise
 import numpy as np
 
 from tokbench.bench.plugins import MergeEvent, Trace
-from tokbench.tokenizers_impl.byte_bpe.learning import (
-    Learning,
-    Occurring,
-    Pieces,
-    Positions,
-    Ties,
-)
+from tokbench.tokenizers_impl.byte_bpe.learning import Learning, Occurring, Ties
+from tokbench.tokenizers_impl.byte_bpe.positions import Pieces, Positions
+from tokbench.tokenizers_impl.byte_bpe.shared_tokens import SharedTokens
 from tokbench.tokenizers_impl.picky.events import DropEvent, Event, JoinEvent, changed, parts_there
 
 MOST_EVENTS = 10
@@ -125,7 +121,7 @@ def picky_events(
         if trace is not None:
             trace(_event(state, merges, pair, count))
         merges += 1
-        joined, event = state.join_as_one(pair, positions)
+        joined, event = state.carry_out(pair, positions)
         events.append(event)
         for part in dict.fromkeys((pair.left, pair.right)):
             if part >= 256 and joined > threshold * (joined + state.counts[part]):
@@ -140,43 +136,24 @@ def _event(state: Learning, rank: int, pair: Occurring, count: int) -> MergeEven
     )
 
 
-class _PickyLearning(Learning):
-    """The fast trainer, with drops.
-
-    It rests on a pair's positions being complete from the start, which holds for tokens that are
-    new and fails where old ones come to stand side by side: after a drop, and where a token that
-    was there before is made again. Such pairs are set up anew with all their positions
-    (`_renew`); what the heap and the blocks still hold of them is out of date.
-    """
+class _PickyLearning(SharedTokens):
+    """The fast trainer, with drops, after which old tokens come to stand side by side too."""
 
     def __init__(self, pieces: Pieces, min_frequency: int, ties: Ties) -> None:
-        self.renewed: dict[tuple[int, int], Occurring] = {}
-        super().__init__(pieces, min_frequency, ties, keep_rare=True)
-        self.number = {data: i for i, data in enumerate(self.token_bytes)}
+        super().__init__(pieces, min_frequency, ties)
         self.made_of: dict[int, tuple[int, int]] = {}
         self.there = set(range(256))
         held = self.symbols >= 0
         found = np.bincount(self.symbols[held], weights=self.weights[held], minlength=256)
         self.counts = [int(n) for n in found]
 
-    def is_current(self, pair: Occurring) -> bool:
-        """Return whether a pair has not been set up anew since."""
-        return self.renewed.get((pair.left, pair.right), pair) is pair
-
-    def join_as_one(self, pair: Occurring, at: Positions) -> tuple[int, JoinEvent]:
-        """JoinEvent a pair; its bytes may be those of a token that is known. Returns how often."""
+    def carry_out(self, pair: Occurring, at: Positions) -> tuple[int, JoinEvent]:
+        """Join a pair; return how often."""
         left, right = pair.left, pair.right
-        data = self.token_bytes[left] + self.token_bytes[right]
-        token = self.number.get(data)
-        if token is None:
-            token = self.number[data] = len(self.token_bytes)
+        token, joined = self.join_as_one(pair, at)
+        if token == len(self.counts):
             self.made_of[token] = left, right
             self.counts.append(0)
-            joined = self.join(pair, at)
-        else:
-            at = self.write(pair, at, token)
-            joined = int(self.weights[at].sum())
-            self._renew([*self._before(at), *at.tolist()])
         self.counts[left] -= joined
         self.counts[right] -= joined
         self.counts[token] += joined
@@ -199,30 +176,8 @@ class _PickyLearning(Learning):
             self.counts[part] += self.counts[token]
             place = place + np.int32(length)
         self.counts[token] = 0
-        self._renew([*self._before(at), *starts])
+        self.renew([*self.before(at), *starts])
         return DropEvent(token, parts)
-
-    def _before(self, at: Positions) -> list[int]:
-        """Return where the tokens before these places start."""
-        before = self.symbols[at - 1]
-        held = before >= 0
-        starts: list[int] = (at[held] - self.lengths[before[held]]).tolist()
-        return starts
-
-    def _renew(self, starts: Sequence[int]) -> None:
-        """Set up anew the pairs whose left tokens start at these places."""
-        at = np.unique(np.array(starts, np.int32))
-        left = self.symbols[at]
-        right = self.symbols[at + self.lengths[left]]
-        held = right >= 0
-        at, left, right = at[held], left[held], right[held]
-        for a, b in sorted(set(zip(left.tolist(), right.tolist(), strict=True))):
-            new = at[(left == a) & (right == b)]
-            old = self.renewed.get((a, b))
-            known = self.occurrences_of(a, b) if old is None else self.occurrences(old)
-            pair = Occurring(a, b, np.union1d(known, new))
-            self.renewed[a, b] = pair
-            self.put(int(self.weights[pair.positions].sum()), pair)
 
 
 def with_drops(

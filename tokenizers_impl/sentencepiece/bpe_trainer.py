@@ -1,23 +1,28 @@
 """Training SentencePiece-style BPE: over characters, by pair frequency, spaces included.
 
-The rules for counts and ties are those of `joins`. Pieces are ranked in the order they were
+The rules for counts and ties are those of `joins`, whose `recounted_joins` is the definition; what
+learns them fast is that of byte-level BPE, begun with characters. Pieces are ranked in the order they were
 learned; single characters come after them, since they are never joined into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
-from tokbench.bench.plugins import MergeTrainer, TextSizes, Trace, TrainedModel
-from tokbench.tokenizers_impl.joins import Ties, learned_joins, told
+from tokbench.bench.plugins import MergeEvent, MergeTrainer, Trace, TrainedModel
+from tokbench.tokenizers_impl.byte_bpe.learning import Begun, Occurring, Ties
+from tokbench.tokenizers_impl.byte_bpe.positions import IntArray
+from tokbench.tokenizers_impl.byte_bpe.shared_tokens import SharedTokens
 from tokbench.tokenizers_impl.sentencepiece.bpe import SentencePieceBPETokenizer, to_json
 from tokbench.tokenizers_impl.sentencepiece.files import bpe_model, bpe_tokenizer_json
 from tokbench.tokenizers_impl.sentencepiece.text import marked
 from tokbench.tokenizers_impl.sentencepiece.words import SentencePieceStyleTrainer
-from tokbench.tokenizers_impl.training_input import LONG_WORD, TrainingTexts, unbroken
+from tokbench.tokenizers_impl.training_input import TrainingTexts
 
 
 def train_pieces(
@@ -35,14 +40,65 @@ def train_pieces(
     ['er', 'wer', 'lo', '▁lo', 'ewer', 'e', 'l', 'n', 'o', 'r', 'w', '▁']
     """
     characters = sorted({character for word in words for character in word})
-    joins = learned_joins(
-        words, rule="frequency", min_frequency=min_frequency, longest=longest, ties=ties
-    )
-    joins = told(joins, trace)
+    state = _PieceLearning(words, characters, max(1, min_frequency), ties, longest)
     merges: dict[str, None] = {}
-    while len(merges) + len(characters) < n_pieces and (join := next(joins, None)):
-        merges.setdefault(join.token)
+    rank = 0
+    while len(merges) + len(characters) < n_pieces and (best := state.best()) is not None:
+        count, pair, positions = best
+        if trace is not None:
+            trace(state.event(rank, count, pair))
+        token, _ = state.join_as_one(pair, positions)
+        merges.setdefault(state.token_bytes[token].decode())
+        rank += 1
     return [*merges, *characters]
+
+
+class _Characters(Begun):
+    """Pieces cut into characters; those beyond ASCII are tokens in their order, after the bytes."""
+
+    def cut_all(self, pieces: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """Return the characters of all pieces as tokens, and how many each piece has."""
+        words = [piece.decode() for piece in pieces]
+        codes = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
+        longer = np.array([ord(data.decode()) for data in self.token_bytes[256:]], np.uint32)
+        tokens = np.where(codes < 0x80, codes, 256 + np.searchsorted(longer, codes))
+        return tokens.astype(np.int32), np.fromiter(map(len, words), np.int64, len(words))
+
+
+class _PieceLearning(SharedTokens):
+    """Learning over characters, with tokens of at most `longest` of them."""
+
+    def __init__(
+        self,
+        words: Mapping[str, int],
+        characters: Sequence[str],
+        min_frequency: int,
+        ties: Ties,
+        longest: int,
+    ) -> None:
+        self.longest = longest
+        longer = [character for character in characters if ord(character) >= 0x80]
+        tokens = [bytes([byte]) for byte in range(256)] + [c.encode() for c in longer]
+        begun = _Characters(token_bytes=tokens, cut=list)
+        pieces = {word.encode(): count for word, count in words.items()}
+        super().__init__(pieces, min_frequency, ties, begun=begun)
+
+    def may_join(self, left: int, right: int) -> bool:
+        """Return whether two make a piece that is not too long."""
+        made = self.token_bytes[left] + self.token_bytes[right]
+        return len(made) <= self.longest or len(made.decode()) <= self.longest
+
+    def event(self, rank: int, count: int, pair: Occurring) -> MergeEvent:
+        """Describe a join that is about to be carried out."""
+        left, right = self.token_bytes[pair.left], self.token_bytes[pair.right]
+        return MergeEvent(
+            rank=rank,
+            left=left,
+            right=right,
+            token=left + right,
+            count=count,
+            rivals=lambda n: [r for r in self.rivals(n) if r.count >= self.min_frequency],
+        )
 
 
 class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
@@ -56,14 +112,6 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
         "`first_seen` in the text, as textbooks do.",
     )
 
-    def warning(self, sizes: TextSizes) -> str | None:
-        """Estimate the time where the text has long stretches in which no piece ends."""
-        # each join goes through the words that hold it from end to end: measured, 10,000 to 40,000
-        pattern = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]+" if self.split_by_class else r"\S+"
-        long = sizes.in_long(pattern) if sizes.longest > LONG_WORD else 0
-        seconds = 0.4e-6 * long * self.vocab_size
-        return None if seconds < 30 else unbroken(long, seconds=seconds)
-
     def symbols(self, word: str) -> list[bytes]:
         """Return the characters of a word, with the space before it as ``▁``."""
         return [character.encode() for character in marked(word, self.text_options())]
@@ -76,7 +124,7 @@ class SentencePieceBPETrainer(SentencePieceStyleTrainer, MergeTrainer):
         Raises `TrainingError` for input that cannot be trained on.
         """
         checked = TrainingTexts(texts)
-        words = self.words(checked, in_order=self.ties == "first_seen")
+        words = self.words(checked, in_order=True)  # which matters only to ties `first_seen`
         apart = self.pieces_apart()
         pieces = train_pieces(
             words,

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import regex
 from pydantic import Field
 
@@ -55,8 +57,8 @@ def count_words(
     splitter = WordSplitter([])
     words: Counter[str] = Counter()
     for text, weight in weighted(texts):
-        for line in text.split("\n"):
-            add_weighted(words, splitter.split(marked(line, options)), weight)
+        lines = (splitter.split(marked(line, options)) for line in text.split("\n"))
+        add_weighted(words, chain.from_iterable(lines), weight)
     if not (split_by_class or split_digits):
         return words
     pattern = _pattern(split_by_class, split_digits)
@@ -80,15 +82,16 @@ def covered_parts(words: Mapping[str, int], coverage: float) -> Counter[str]:
     """Cut words at characters that are too rare to be in the vocabulary.
 
     The most frequent characters are kept until they make up `coverage` of all; ties in code
-    point order. A literal ▁ that is to become bytes is never kept.
+    point order. A literal ▁ that is to become bytes is never kept. No word is empty.
 
     >>> sorted(covered_parts({"abxa": 5, "x": 1, "y": 1}, 0.9).items())
     [('abxa', 5), ('x', 1)]
     """
-    counts: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            counts[character] += count
+    sizes = np.fromiter(map(len, words), np.int64, len(words))
+    text = "".join(words).encode("utf-32-le", "surrogatepass")
+    codes, which = np.unique(np.frombuffer(text, np.uint32), return_inverse=True)
+    occurs = np.repeat(np.fromiter(words.values(), np.float64, len(words)), sizes)
+    counts = dict(zip(map(chr, codes.tolist()), np.bincount(which, occurs).tolist(), strict=True))
     counts.pop(LITERAL, None)
     needed, kept = coverage * sum(counts.values()), set()
     for character in sorted(counts, key=lambda c: (-counts[c], c)):
@@ -96,15 +99,10 @@ def covered_parts(words: Mapping[str, int], coverage: float) -> Counter[str]:
             break
         needed -= counts[character]
         kept.add(character)
-    return _cut_at_others(words, kept)
-
-
-def _cut_at_others(words: Mapping[str, int], kept: set[str]) -> Counter[str]:
-    parts: Counter[str] = Counter()
-    for word, count in words.items():
-        if kept.issuperset(word):
-            parts[word] += count
-            continue
+    is_kept = np.fromiter((chr(code) in kept for code in codes.tolist()), np.bool_, len(codes))
+    whole = np.logical_and.reduceat(is_kept.take(which), np.cumsum(sizes) - sizes)
+    parts = Counter(dict(compress(words.items(), whole.tolist())))
+    for word, count in compress(words.items(), (~whole).tolist()):
         for part in "".join(c if c in kept else LITERAL for c in word).split(LITERAL):
             if part:
                 parts[part] += count
