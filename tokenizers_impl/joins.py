@@ -1,4 +1,4 @@
-"""Joining neighbours again and again: what training WordPiece and BPE over characters share.
+"""Joining neighbours again and again: how WordPiece is trained, and what BPE over characters is.
 
 Words are written as symbols. The best pair of neighbours becomes one symbol everywhere, then the
 next. By `likelihood` the best pair is the one with the highest count(ab) / (count(a) * count(b)):
@@ -125,15 +125,13 @@ def learned_joins(
     rule: Rule,
     min_frequency: int,
     spelling: Spelling = CHARACTERS,
-    longest: int | None = None,
     ties: Ties = "smallest",
 ) -> Iterator[LearnedJoin]:
     """Yield the same joins as `recounted_joins`, keeping the counts up to date.
 
     Each join costs the words it touches, and one pass over the pairs that are frequent enough.
-    Symbols of more than `longest` characters are not made.
     """
-    counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)), longest)
+    counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)))
     best = counts.best if ties == "smallest" else counts.first_of_the_best
     while (join := best()) is not None:
         yield replace(join, rivals=partial(counts.rivals, ties=ties))
@@ -180,11 +178,9 @@ class _PairCounts:
         words: Mapping[str, int],
         spelling: Spelling,
         table: _FrequentPairs,
-        longest: int | None,
     ) -> None:
         self.spelling = spelling
         self.table = table
-        self.longest = longest
         self.symbols: list[str] = []
         self.index: dict[str, int] = {}
         self.words = [[self._symbol(s) for s in spelling.symbols(word)] for word in words]
@@ -198,8 +194,8 @@ class _PairCounts:
             for pair in pairwise(word):
                 self.pair_counts[pair] += weight
                 self.where.setdefault(pair, []).append(number)
-        for pair in self.pair_counts:
-            self._update(pair)
+        for pair, count in self.pair_counts.items():
+            table.put(pair, count)
 
     def best(self) -> LearnedJoin | None:
         """Return the join that comes next, or None when no pair is frequent enough."""
@@ -287,19 +283,7 @@ class _PairCounts:
             self._join_in_word(number, pair, new, changes)
         for changed, difference in changes.items():
             self.pair_counts[changed] += difference
-            self._update(changed)
-
-    def _update(self, pair: Pair) -> None:
-        count = self.pair_counts[pair]
-        if self.longest and count >= self.table.min_frequency and self._is_long(pair):
-            return
-        self.table.put(pair, count)
-
-    def _is_long(self, pair: Pair) -> bool:
-        left, right = pair
-        return len(self.spelling.joined(self.symbols[left], self.symbols[right])) > (
-            self.longest or 0
-        )
+            self.table.put(changed, self.pair_counts[changed])
 
     def _join_in_word(self, number: int, pair: Pair, new: int, changes: Counter[Pair]) -> None:
         old, weight = self.words[number], self.weights[number]

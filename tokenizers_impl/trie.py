@@ -8,7 +8,7 @@ first, since a key holds the slot of the state before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +61,29 @@ class Trie:
     def characters(self, words: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the characters of words one after the other, with `other` after each word, and
         the places of these."""
-        ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)) + 1) - 1
-        joined = "\0".join([*words, ""])
-        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+        codes, ends = self.codes(words)
         line = np.minimum(codes, self.other).astype(np.int64)
         line[ends] = self.other
         return line, ends
+
+    def codes(self, words: Sequence[str]) -> tuple[npt.NDArray[np.uint32], Ints]:
+        """Return the code points of words one after the other, with one more after each word, and
+        the places of these."""
+        ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)) + 1) - 1
+        joined = "\0".join([*words, ""])
+        return np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32), ends
+
+    def walk(self, line: Ints, at: Ints, state: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the places from where one character, two, ... begin a string, and the states.
+
+        It begins with the states after the first character of each place.
+        """
+        length = 1
+        while len(at):
+            yield at, state
+            there, state = self.step(state, line.take(at + length))
+            at, state = at[there], state[there]
+            length += 1
 
     def step(self, state: Ints, character: Ints) -> tuple[Bools, Ints]:
         """Go one character on from each state; say which go on, and where these arrive."""

@@ -15,7 +15,7 @@ that follows is done for the numbers of a whole batch at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -102,3 +102,13 @@ def blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         if size >= 1 << 20 or end == len(texts):
             yield texts[begin:end]
             begin, size = end, 0
+
+
+def cut_at(ids: npt.NDArray[Any], ends: Ints) -> list[list[int]]:
+    """Return ids as lists, each of which ends where `ends` says.
+
+    >>> cut_at(np.array([7, 8, 9]), np.array([2, 2, 3]))
+    [[7, 8], [], [9]]
+    """
+    flat = ids.tolist()
+    return [flat[begin:end] for begin, end in pairwise([0, *ends.tolist()])]

@@ -16,7 +16,12 @@ from tokbench.bench.model import HasOffsets, Tokenizer
 from tokbench.bench.plugins import LoadContext
 from tokbench.tokenizers_impl.wordpiece.bert_characters import BertOptions, split_character
 from tokbench.tokenizers_impl.wordpiece.files import from_json, to_json
-from tokbench.tokenizers_impl.wordpiece.model import WordPieceTokenizer, split_words
+from tokbench.tokenizers_impl.wordpiece.matcher import LongestMatcher
+from tokbench.tokenizers_impl.wordpiece.model import (
+    WordPieceTokenizer,
+    longest_match,
+    split_words,
+)
 from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 
 UNCASED = BertOptions(lowercase=True)
@@ -187,3 +192,25 @@ def test_ids_offsets_and_text_equal_those_of_tokenizers(
     assert mine.decode_batch(found) == library.decode_batch(
         [e.ids for e in expected], skip_special_tokens=False
     )
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(st.text("aabc 中x", max_size=12), max_size=20),
+    entries=st.sets(st.text("aabc中", min_size=1, max_size=5), max_size=12),
+    continuations=st.sets(st.text("aabc中", min_size=1, max_size=5), max_size=12),
+    longest=st.sampled_from([2, 100]),
+)
+def test_words_matched_together_equal_the_longest_match_of_each(
+    texts: list[str], entries: set[str], continuations: set[str], longest: int
+) -> None:
+    starts = {entry: 1 + i for i, entry in enumerate(sorted(entries))}
+    inner = {entry: 50 + i for i, entry in enumerate(sorted(continuations))}
+    expected = []
+    for text in texts:
+        words = [word for word in text.split(" ") if word]
+        found = [None if len(w) > longest else longest_match(w, starts, inner) for w in words]
+        expected.append([i for one in found for i, _ in (one or [(0, 0)])])
+    ids, counts = LongestMatcher(starts, inner, unknown=0, longest=longest).match(texts)
+    assert counts.tolist() == list(map(len, expected))
+    assert ids.tolist() == [i for one in expected for i in one]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from tokbench.tokenizers_impl.sentencepiece.text import (
     fallback_bytes,
     piece_bytes,
 )
+from tokbench.tokenizers_impl.word_table import cut_at
 
 
 class Pieces:
@@ -129,13 +129,13 @@ class Pieces:
         """Return what `finished` returns, of many texts; `ends` says where each one's ids end."""
         unknown = np.flatnonzero(raw == self.unknown_id)
         if self.byte_fallback:
-            found = _cut_at(raw, ends)
+            found = cut_at(raw, ends)
             for number in np.unique(np.searchsorted(ends, unknown, side="right")).tolist():
                 found[number] = self._with_bytes(texts[number], found[number])
             return found
         again = unknown[1:][np.diff(unknown) == 1]
         again = again[~np.isin(again, ends)]
-        return _cut_at(np.delete(raw, again), ends - np.searchsorted(again, ends))
+        return cut_at(np.delete(raw, again), ends - np.searchsorted(again, ends))
 
     def decoded(self, ids: Ids) -> str:
         """Return the text of ids; unknown tokens become `` ⁇ ``, special ones nothing."""
@@ -217,11 +217,6 @@ class PieceTokenizer(ABC):
     def decode_batch(self, ids: Sequence[Ids]) -> Sequence[str]:
         """Return the text of each list of ids; unknown tokens become `` ⁇ ``."""
         return [self.pieces.decoded(one) for one in ids]
-
-
-def _cut_at(ids: npt.NDArray[np.int32], ends: npt.NDArray[np.int64]) -> list[list[int]]:
-    flat = ids.tolist()
-    return [flat[begin:end] for begin, end in pairwise([0, *ends.tolist()])]
 
 
 def _indexed(pieces: Sequence[str], needed: Sequence[str]) -> dict[str, int]:

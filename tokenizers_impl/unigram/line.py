@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -110,17 +110,12 @@ class LineCutter:
 
     def _walk(self, line: Ints) -> list[tuple[Ints, Ints]]:
         """Return where pieces of two characters, three, ... begin, and the state each ends in."""
-        found = []
         state = self._trie.first.take(line)
         at = np.flatnonzero(state >= 0)
-        state = state.take(at)
-        length = 1
-        while len(at):
-            there, state = self._trie.step(state, line.take(at + length))
-            at, state = at[there], state[there]
-            length += 1
-            piece = self._ids.take(state) >= 0
-            found.append((at[piece], state[piece]))
+        found = []
+        for places, states in islice(self._trie.walk(line, at, state.take(at)), 1, None):
+            piece = self._ids.take(states) >= 0
+            found.append((places[piece], states[piece]))
         return found
 
 

@@ -11,27 +11,30 @@ characters, the whole word becomes ``[UNK]``.
 >>> longest_match("unwashed", starts, continuations) is None
 True
 
-`longest_match` and `split_words` are the algorithm. `encode_batch` gives the same ids through
-two caches, one for stretches of text between spaces and one for words; offsets come from the
-plain path. What it does not do: train (see `trainer`), or match special tokens in text.
+`longest_match` and `split_words` are the algorithm. `encode_batch` gives the same ids: it remembers
+stretches of text between spaces, and matches the words of new ones together (`matcher`); offsets
+come from the plain path. What it does not do: train (see `trainer`), or match special tokens in text.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
+import numpy as np
+
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import Fingerprint, Ids, Span, Vocabulary
+from tokbench.tokenizers_impl.word_table import WordTable, blocks, cut_at
 from tokbench.tokenizers_impl.wordpiece.bert_characters import (
     BertOptions,
     CharacterMap,
     has_odd_separators,
     split_character,
 )
+from tokbench.tokenizers_impl.wordpiece.matcher import LongestMatcher
 
 PREFIX = "##"
 UNKNOWN = "[UNK]"
@@ -116,8 +119,14 @@ class WordPieceTokenizer:
         self.special_tokens = tuple(t for t in special_tokens if t in set(tokens))
         self.max_characters_per_word = max_characters_per_word
         self.ids = _indexed(self.tokens)
-        self._words = _WordCache(self)
-        self._chunks = _ChunkCache(self._words, options)
+        self._stretches = WordTable()
+        self._characters = CharacterMap(options)
+        self._matcher = LongestMatcher(
+            self.ids,
+            self.continuations,
+            unknown=self.ids[UNKNOWN],
+            longest=max_characters_per_word,
+        )
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -159,7 +168,18 @@ class WordPieceTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Ids]:
         """Return the ids of each text."""
-        return [self._chunks.encode(text) for text in texts]
+        return [ids for block in blocks(texts) for ids in self._encode_block(block)]
+
+    def _encode_block(self, texts: Sequence[str]) -> list[list[int]]:
+        """Look up the stretches between spaces, most of which have been seen before."""
+        split = [[text] if has_odd_separators(text) else text.split() for text in texts]
+        numbers, new = self._stretches.numbered(list(chain.from_iterable(split)))
+        if new:
+            normalized = [stretch.translate(self._characters) for stretch in new]
+            self._stretches.learn(*self._matcher.match(normalized))
+        ids, ends = self._stretches.ids_of(numbers)
+        text_ends = np.cumsum(np.fromiter(map(len, split), np.int64, len(split)))
+        return cut_at(ids, np.append(0, ends).take(text_ends))
 
     def encode_batch_with_offsets(
         self, texts: Sequence[str]
@@ -214,101 +234,6 @@ class WordPieceTokenizer:
         tokens = [self.tokens[i] for i in ids]
         joined = "".join(t[2:] if t.startswith(PREFIX) else " " + t for t in tokens[1:])
         return "".join(tokens[:1]) + re.sub(r" ([.?!,])", r"\1", joined)
-
-
-class _WordCache(dict[str, tuple[int, ...]]):
-    """Ids of each normalized word that was seen; cleared when full, so memory is bounded."""
-
-    LIMIT = 1 << 18
-
-    def __init__(self, tokenizer: WordPieceTokenizer) -> None:
-        super().__init__({"": ()})
-        self._starts: Mapping[str, int] = tokenizer.ids
-        self._continuations = tokenizer.continuations
-        self._start_lengths = _lengths_by_beginning(self._starts)
-        self._continuation_lengths = _lengths_by_beginning(self._continuations)
-        self._max_characters = tokenizer.max_characters_per_word
-        self._unknown = (tokenizer.ids[UNKNOWN],)
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= self.LIMIT:
-            self.clear()
-            self[""] = ()
-        ids = self[word] = self._match(word)
-        return ids
-
-    def _match(self, word: str) -> tuple[int, ...]:
-        """Do what `longest_match` does, but try only lengths that some entry has."""
-        size = len(word)
-        if size > self._max_characters:
-            return self._unknown
-        if (whole := self._starts.get(word)) is not None:
-            return (whole,)
-        found = []
-        start = 0
-        entries, lengths = self._starts, self._start_lengths
-        while start < size:
-            for length in lengths.get(word[start : start + 4], SHORT):
-                if (index := entries.get(word[start : start + length])) is not None:
-                    break
-            else:
-                return self._unknown
-            found.append(index)
-            start += length  # past the end when the entry is shorter than the length tried
-            entries, lengths = self._continuations, self._continuation_lengths
-        return tuple(found)
-
-
-SHORT = (3, 2, 1)
-"""Lengths to try where no longer entry begins with the next four characters."""
-
-
-def _lengths_by_beginning(entries: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return, by first four characters, the lengths of the entries to try, longest first.
-
-    >>> _lengths_by_beginning(["a", "ab", "abcd", "abcdef", "b"])
-    {'abcd': (6, 4, 3, 2, 1)}
-    """
-    lengths: defaultdict[str, set[int]] = defaultdict(lambda: set(SHORT))
-    for entry in entries:
-        if len(entry) >= 4:
-            lengths[entry[:4]].add(len(entry))
-    return {beginning: tuple(sorted(found, reverse=True)) for beginning, found in lengths.items()}
-
-
-class _ChunkCache(dict[str, tuple[int, ...]]):
-    """Ids of each stretch of raw text between spaces: most of a text has been seen before.
-
-    Long stretches are not kept: text written without spaces would fill the cache with sentences
-    that never come again.
-    """
-
-    LIMIT = 1 << 18
-    LONGEST = 32
-
-    def __init__(self, words: _WordCache, options: BertOptions) -> None:
-        super().__init__()
-        self._words = words
-        self._characters = CharacterMap(options)
-
-    def encode(self, text: str) -> list[int]:
-        if has_odd_separators(text):
-            return list(self._ids(text))
-        return list(chain.from_iterable(map(self.__getitem__, text.split())))
-
-    def __missing__(self, chunk: str) -> tuple[int, ...]:
-        ids = self._ids(chunk)
-        if len(chunk) <= self.LONGEST:
-            if len(self) >= self.LIMIT:
-                self.clear()
-            self[chunk] = ids
-        return ids
-
-    def _ids(self, text: str) -> tuple[int, ...]:
-        words = text.translate(self._characters)
-        if " " not in words:
-            return self._words[words]
-        return tuple(chain.from_iterable(map(self._words.__getitem__, words.split(" "))))
 
 
 def _indexed(tokens: tuple[str, ...]) -> dict[str, int]:
