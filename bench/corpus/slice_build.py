@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tokbench.bench.cache import private_folder
 from tokbench.bench.config.corpora import AnyCorpus, Corpus, HuggingFaceCorpus
-from tokbench.bench.corpus import read_files, sampling, segment
+from tokbench.bench.corpus import read_files, sampling, segment, word_columns
 from tokbench.bench.corpus.budget import Budget
 from tokbench.bench.corpus.hub import reader as read_hub
 from tokbench.bench.corpus.rows import Document, Reading, RowCounts, documents
@@ -31,6 +31,7 @@ from tokbench.bench.corpus.slice_file import (
     ContentHash,
     Slice,
     SliceMeta,
+    numbers,
     record_batches,
 )
 from tokbench.bench.environment import Stopwatch
@@ -309,7 +310,7 @@ def _batches(
         taken.add(chunk)
         texts = [row.text for row in chunk]
         with watch.section("words"):
-            words = _word_columns(finder(texts)) if finder else _no_words(len(texts))
+            words = _word_columns(finder(texts)) if finder else word_columns.no_words(len(texts))
             graphemes = segment.grapheme_counts(texts)
         batch = _batch(chunk, graphemes, words)
         yield batch if entry.weight is None else _with_weights(batch, chunk)
@@ -361,9 +362,9 @@ def _refuse_doubles(staged: _Staged, hashes: list[npt.NDArray[np.uint64]], entry
 def _totals(batch: Any) -> tuple[int, int, int, int]:
     return (
         batch.num_rows,
-        int(batch.column("bytes").to_numpy().sum()),
-        int(batch.column("characters").to_numpy().sum()),
-        len(batch.column("word_start").flatten()),
+        int(numbers(batch, "bytes").sum()),
+        int(numbers(batch, "characters").sum()),
+        int(word_columns.word_counts(batch).sum()),
     )
 
 
@@ -374,12 +375,9 @@ def _schema(meta: SliceMeta | None) -> Any:
         [
             pa.field("id", pa.string(), nullable=False),
             pa.field("text", pa.large_string(), nullable=False),
-            pa.field("bytes", pa.int64(), nullable=False),
-            pa.field("characters", pa.int64(), nullable=False),
-            pa.field("graphemes", pa.int64(), nullable=False),
-            pa.field("word_start", pa.list_(pa.int32())),
-            pa.field("word_end", pa.list_(pa.int32())),
-            pa.field("word_lead", pa.list_(pa.int32())),
+            pa.field("characters", pa.uint32(), nullable=False),
+            pa.field("graphemes", pa.uint32(), nullable=False),
+            *word_columns.fields(),
             pa.field("cluster", pa.string()),
         ],
         metadata=None if meta is None else {METADATA_KEY: meta.to_json().encode()},
@@ -394,9 +392,8 @@ def _batch(rows: list[Document], graphemes: IntArray, words: list[Any]) -> Any:
     columns = [
         pa.array([row.id for row in rows], pa.string()),
         text,
-        pa.array([row.bytes for row in rows], pa.int64()),
-        pc.utf8_length(text).cast(pa.int64()),
-        pa.array(graphemes),
+        pc.utf8_length(text).cast(pa.uint32()),
+        pa.array(graphemes).cast(pa.uint32()),
         *words,
         pa.array([row.cluster for row in rows], pa.string()),
     ]
@@ -410,24 +407,12 @@ def _with_weights(batch: Any, rows: list[Document]) -> Any:
     return batch.append_column(field, pa.array([row.weight for row in rows], pa.int64()))
 
 
-def _no_words(n: int) -> list[Any]:
-    import pyarrow as pa
-
-    return [pa.nulls(n, pa.list_(pa.int32()))] * 3
-
-
 def _word_columns(spans: segment.WordSpans) -> list[Any]:
-    import pyarrow as pa
-
     if len(spans.ends) and int(spans.ends.max()) > np.iinfo(np.int32).max:
         raise CorpusError(
             "a document is longer than 2 GiB; read it by lines or paragraphs, or join fewer rows"
         )
-    offsets = pa.array(spans.offsets, pa.int32())
-    return [
-        pa.ListArray.from_arrays(offsets, pa.array(values.astype(np.int32)))
-        for values in (spans.starts, spans.ends, spans.leads)
-    ]
+    return word_columns.pack(spans)
 
 
 def _meta(

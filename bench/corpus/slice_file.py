@@ -1,7 +1,7 @@
 """The file of a slice: its columns, its metadata, its hashes, and how it is read.
 
-A slice is an Arrow IPC file of record batches, memory-mapped when read: id, text, bytes,
-characters, graphemes, word_start, word_end, word_lead (bytes within the document), cluster.
+A slice is an Arrow IPC file of record batches, memory-mapped when read: id, text, characters,
+graphemes, words (see `tokbench.bench.corpus.word_columns`), cluster.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.corpus import word_columns
 from tokbench.bench.errors import CorpusError
 from tokbench.bench.model import IntArray, Kind
 
 FORMAT = 3
-"""Version of the file's layout; slices of another version are rebuilt."""
+"""Version of the metadata, which runs keep too; slices of another version are rebuilt."""
+LAYOUT = 4
+"""Version of the columns; it is part of a slice's name."""
 
 METADATA_KEY = b"tokbench"
 
@@ -194,8 +197,8 @@ class Slice:
 
     def column(self, name: str) -> IntArray:
         """Return ``bytes`` or ``characters`` of every document; shape (documents,)."""
-        parts = [batch.column(name).to_numpy() for batch in record_batches(self.path)]
-        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+        parts = [numbers(batch, name) for batch in record_batches(self.path)]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def weights(self) -> Iterator[list[int] | None]:
         """Yield, for each of `batches`, how often training sees its documents; None: once each."""
@@ -223,11 +226,8 @@ class Slice:
         """Return the words of every document, or None where undefined; shape (documents,)."""
         if self.meta.words is None:
             return None
-        parts = [
-            np.diff(batch.column("word_start").offsets.to_numpy())
-            for batch in record_batches(self.path)
-        ]
-        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+        parts = list(map(word_columns.word_counts, record_batches(self.path)))
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 class StoredIds(Sequence[str]):
@@ -291,11 +291,10 @@ class ContentHash:
         for id, text in zip(_as_bytes(batch, "id"), _as_bytes(batch, "text"), strict=True):
             self._texts.update(b"%d:%b%d:%b" % (len(id), id, len(text), text))
         values = [self._clusters_of(batch)]
-        values.append(batch.column("characters").to_numpy().tobytes())
-        values.append(batch.column("graphemes").to_numpy().tobytes())
-        if batch.column("word_start").null_count == 0:
-            columns = [batch.column(f"word_{name}") for name in ("start", "end", "lead")]
-            values += [column.flatten().to_numpy().tobytes() for column in columns]
+        values += [numbers(batch, name).tobytes() for name in ("characters", "graphemes")]
+        if (spans := word_columns.unpack(batch)) is not None:
+            positions = (spans.starts, spans.ends, spans.leads)
+            values += [column.astype(np.int32).tobytes() for column in positions]
         for digest, value in zip(self._columns, values, strict=False):
             digest.update(value)
         if WEIGHT in batch.schema.names:
@@ -355,13 +354,21 @@ def _slice_batch(batch: Any, first_row: int) -> SliceBatch:
         texts=text.to_pylist(),
         buffer=buffer,
         offsets=offsets,
-        characters=batch.column("characters").to_numpy().astype(np.int64),
-        graphemes=batch.column("graphemes").to_numpy().astype(np.int64),
+        characters=numbers(batch, "characters"),
+        graphemes=numbers(batch, "graphemes"),
         word_starts=starts,
         word_ends=ends,
         word_leads=leads,
         word_offsets=word_offsets,
     )
+
+
+def numbers(batch: Any, name: str) -> IntArray:
+    """Return ``bytes``, ``characters`` or ``graphemes`` of each document."""
+    if name == "bytes":
+        return np.diff(_utf8(batch.column("text"))[1])
+    values: IntArray = batch.column(name).to_numpy().astype(np.int64)
+    return values
 
 
 def _utf8(text: Any) -> tuple[npt.NDArray[np.uint8], IntArray]:
@@ -376,12 +383,8 @@ def _utf8(text: Any) -> tuple[npt.NDArray[np.uint8], IntArray]:
 def _words(
     batch: Any, offsets: IntArray
 ) -> tuple[IntArray | None, IntArray | None, IntArray | None, IntArray | None]:
-    if batch.column("word_start").null_count:
+    spans = word_columns.unpack(batch)
+    if spans is None:
         return None, None, None, None
-    word_offsets = batch.column("word_start").offsets.to_numpy().astype(np.int64)
-    document = np.repeat(offsets[:-1], np.diff(word_offsets))
-    start, end, lead = (
-        batch.column(f"word_{name}").flatten().to_numpy() + document
-        for name in ("start", "end", "lead")
-    )
-    return start, end, lead, word_offsets - word_offsets[0]
+    document = np.repeat(offsets[:-1], np.diff(spans.offsets))
+    return spans.starts + document, spans.ends + document, spans.leads + document, spans.offsets

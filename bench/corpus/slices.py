@@ -27,6 +27,7 @@ from tokbench.bench.corpus.hub import reader as read_hub
 from tokbench.bench.corpus.segmenters import WordFinder
 from tokbench.bench.corpus.slice_file import (
     FORMAT,
+    LAYOUT,
     Slice,
     SliceBatch,
     SliceMeta,
@@ -140,7 +141,7 @@ def _file_name(name: str, entry: Any, key: str, files: Sequence[KnownFile]) -> s
     """Return a name that differs whenever the content may: readable first, then the hash."""
     language = entry.resolved_key(key)
     asked = {
-        "format": FORMAT,
+        "format": [FORMAT, LAYOUT],
         "corpus": name,
         "entry": canonical(entry, key),
         "language": [language.tag, language.script],
