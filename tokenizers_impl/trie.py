@@ -49,13 +49,15 @@ class Trie:
         self._keys = np.full(self.slots, _FREE)
         self.ends = np.full(len(strings), -1)
         """State after each whole string; -1 after the empty one."""
-        slot_of = np.zeros(1, np.int64)
+        root = self.slots  # no slot, so that no beginning is taken for the empty one
+        slot_of = np.array([root])
         for longer, before, character in levels:
             slot_of = self._add(slot_of.take(before), character)
             self.ends[longer[0]] = slot_of.take(longer[1])
         self.first = np.full(self.other + 1, -1)
         """State after each first character."""
-        there, state = self.step(np.zeros(self.other + 1, np.int64), np.arange(self.other + 1))
+        characters = np.arange(self.other + 1)
+        there, state = self.step(np.full(len(characters), root), characters)
         self.first[there] = state[there]
 
     def characters(self, words: Sequence[str]) -> tuple[Ints, Ints]:

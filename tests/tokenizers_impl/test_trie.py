@@ -28,3 +28,12 @@ def test_a_walk_goes_on_exactly_along_beginnings_of_strings() -> None:
             assert ends.get(int(state[0])) == (word[:length] if word[:length] in strings else None)
             there, state = trie.step(state, line[at + length : at + length + 1])
             state = np.where(there, state, -1)
+
+
+def test_no_beginning_is_taken_for_the_empty_one() -> None:
+    """A beginning may lie in any slot, the first one too."""
+    for number in range(2000):
+        letters = "abcdefghij"
+        string = "".join(letters[int(digit)] for digit in f"{number:04}") + "z"
+        trie = Trie([string])
+        assert trie.first[ord("z")] == -1
