@@ -25,6 +25,7 @@ from tokbench.reports.sections.growth import growth_section
 from tokbench.reports.sections.long_tables import long_tables
 from tokbench.reports.sections.morphology import morphology_section
 from tokbench.reports.sections.speed import speed_section
+from tokbench.reports.sections.usage_of_entries import entry_usage_section
 from tokbench.reports.view import View, verdicts, view_of
 
 
@@ -44,6 +45,7 @@ def page(view: View) -> str:
         *survival.survival_section(view),
         *pairs.pairs_section(view),
         *vocabularies.vocabulary_section(view),
+        *entry_usage_section(view),
         *probing.probe_section(view),
         *morphology_section(view),
         *conformance_section(view),
