@@ -49,13 +49,15 @@ T = TypeVar("T")
 class Counter:
     """Counts batches for one tokenizer on one slice.
 
-    `keep_ids` also keeps every id. `needs` is counted beside what always is. `watch` separates the tokenizer's own time from ours.
+    `keep_ids` also keeps every id. `needs` is counted beside what always is. `kept` collects the
+    ids of each batch. `watch` separates the tokenizer's own time from ours.
     """
 
     tokenizer: Tokenizer
     watch: Stopwatch
     keep_ids: bool = False
     needs: frozenset[Need] = frozenset()
+    kept: list[Encoded] | None = None
     suite: str = "fidelity"
 
     def count(self, batch: SliceBatch) -> ArrayTally:
@@ -113,6 +115,8 @@ class Counter:
         columns["round_trip"] = verdict.kinds
         for cause in LOSS_CAUSES:
             columns[f"lost_{cause}"] = verdict.lost[cause]
+        if self.kept is not None:
+            self.kept.append(encoded)
         return ArrayTally(
             rows=np.arange(batch.first_row, batch.first_row + len(batch.ids), dtype=np.int64),
             documents={name: columns[name] for name in COLUMNS},

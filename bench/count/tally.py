@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tokbench.bench.count.neighbours import Neighbours
 from tokbench.bench.model import Finding, IntArray, Kind, Place, Status
 from tokbench.bench.reasons import Reason
 
@@ -47,7 +48,7 @@ CUT_COLUMNS = (
 )
 """Columns that are 0 unless a suite needs ``cuts``; `placed` is 1 where tokens have positions."""
 
-Need = Literal["cuts"]
+Need = Literal["cuts", "neighbours"]
 """What is counted only where a suite needs it."""
 
 COLUMNS = (
@@ -126,6 +127,10 @@ class Tally(Protocol):
     def failed_rows(self) -> tuple[int, ...]:
         """Rows that could not be counted."""
 
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """What stands beside what, where a suite needs it."""
+
     def parts(self) -> Iterator[ArrayTally]:
         """Yield tallies that together are this one, each in memory and small enough for it."""
 
@@ -176,6 +181,7 @@ class ArrayTally(Sums):
     ids: tuple[npt.NDArray[np.uint32], ...] | None = None
     findings: tuple[Finding, ...] = ()
     failed_rows: tuple[int, ...] = ()
+    neighbours: Neighbours | None = None
 
     @property
     def n(self) -> int:
@@ -217,6 +223,7 @@ def merge(parts: Sequence[ArrayTally]) -> ArrayTally:
         ids=kept,
         findings=first_of_each(finding for part in parts for finding in part.findings),
         failed_rows=tuple(sorted(row for part in parts for row in part.failed_rows)),
+        neighbours=next(filter(None, (part.neighbours for part in parts)), None),
     )
 
 

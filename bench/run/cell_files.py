@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokbench.bench.count import arrays_file
+from tokbench.bench.count.neighbours import Neighbours
 from tokbench.bench.count.tally import (
     COLUMNS,
     ArrayTally,
@@ -30,13 +32,15 @@ from tokbench.bench.model import Finding, IntArray
 
 def write_cell(path: Path, cell: Cell, identity: Mapping[str, str]) -> None:
     """Store a finished cell, or a part of one; `ResultsError` where it cannot be written."""
-    header = {
+    header: dict[str, Any] = {
         **identity,
         "status": cell.status,
         "detail": cell.detail,
         "failed_rows": list(cell.tally.failed_rows),
         "findings": _rows_of(cell.tally.findings),
     }
+    if cell.tally.neighbours is not None:
+        header["neighbours"] = asdict(cell.tally.neighbours)
     arrays_file.write(path, header, _arrays_of(cell.tally))
 
 
@@ -101,6 +105,7 @@ def _read(path: Path, identity: Mapping[str, str]) -> tuple[dict[str, Any], Arra
         ids=kept if len(arrays["rows"]) or kept is None else (),
         findings=tuple(findings),
         failed_rows=tuple(header["failed_rows"]),
+        neighbours=Neighbours(**found) if (found := header.get("neighbours")) else None,
     )
 
 
@@ -116,6 +121,7 @@ class StoredTally(Sums):
         histogram = np.zeros(0, np.int64)
         findings: list[Finding] = []
         failed: list[int] = []
+        self.neighbours: Neighbours | None = None
         for path, identity in zip(paths, identities, strict=True):
             part = _intact(path, identity)
             self.n += part.n
@@ -124,6 +130,7 @@ class StoredTally(Sums):
             histogram[part.histogram_ids] += part.histogram_counts
             findings += part.findings
             failed += part.failed_rows
+            self.neighbours = self.neighbours or part.neighbours
         self.histogram_ids: IntArray = np.flatnonzero(histogram)
         self.histogram_counts: IntArray = histogram[self.histogram_ids]
         self.findings = first_of_each(findings)

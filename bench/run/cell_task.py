@@ -21,6 +21,8 @@ from pathlib import Path
 from tokbench.bench.config.limits import Limits
 from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encode import Counter
+from tokbench.bench.count.encoded import Encoded
+from tokbench.bench.count.neighbours import neighbours_of
 from tokbench.bench.count.tally import ArrayTally, Cell, CellKey, Need, Tally, TokenizerFacts, merge
 from tokbench.bench.count.token_bytes import CONTENTS, Contents, read_contents, write_contents
 from tokbench.bench.environment import Stopwatch, no_garbage_collection
@@ -333,7 +335,10 @@ def facts_of(tokenizer: Tokenizer) -> TokenizerFacts:
 
 
 def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> ArrayTally:
-    counter = Counter(tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids, needs=task.needs)
+    kept: list[Encoded] | None = [] if "neighbours" in task.needs and task.first == 0 else None
+    counter = Counter(
+        tokenizer=tokenizer, watch=watch, keep_ids=task.keep_ids, needs=task.needs, kept=kept
+    )
     parts: list[ArrayTally] = []
     with watch.section("corpus"):
         batches = enumerate(task.slice.batches(task.first, task.stop, task.first_row), task.first)
@@ -355,7 +360,8 @@ def _count(task: CellTask, tokenizer: Tokenizer, watch: Stopwatch) -> ArrayTally
         replace(f, tokenizer=key.tokenizer, corpus=key.corpus, language=key.language)
         for f in tally.findings
     )
-    return replace(tally, findings=tuple(named))
+    neighbours = None if kept is None else neighbours_of(kept)
+    return replace(tally, findings=tuple(named), neighbours=neighbours)
 
 
 def _walk(counter: Counter, number: int, batch: SliceBatch, task: CellTask) -> Iterable[ArrayTally]:

@@ -34,6 +34,7 @@ def verdicts(view: View) -> Iterator[str]:
 def usage_sections(view: View, corpus: str) -> Iterator[str]:
     """Yield information over all languages, the curve of frequencies, and headroom."""
     yield from _information(view, corpus)
+    yield from _neighbours(view, corpus)
     yield from _headroom_section(view, corpus)
 
 
@@ -106,6 +107,33 @@ def _at_equal_tokens(view: View, corpus: str, names: list[str]) -> Iterator[str]
         tokens = found[0]["params"]["tokens"]
         cells = by_language(view, corpus, names, value_of(metric, lambda v: percent(v, 2)))
         yield folded(f"Share of the vocabulary that {tokens:,} tokens of each language use", cells)
+
+
+def _neighbours(view: View, corpus: str) -> Iterator[str]:
+    """Yield what follows what by language, and the shape of frequencies over all of them."""
+    names = [n for n in order(view) if list(view.values("successor_entropy", n, corpus))]
+    if not names:
+        return
+    yield "### What follows what"
+    yield (
+        "Entropy of the next token given one, in bits (plug-in, so lower on less text), over "
+        "adjacent tokens of a document; and how the counts of ids fall off with their rank. None "
+        "of these is a quality."
+    )
+    yield by_language(view, corpus, names, value_of("successor_entropy"))
+    for metric, title in (
+        ("successor_evenness", "How evenly successors are spread over those seen"),
+        ("successor_efficiency", "Entropy of successors ÷ the most there could be"),
+        ("accessor_variety", "Different neighbours of an id, on its poorer side"),
+    ):
+        yield folded(title, by_language(view, corpus, names, value_of(metric)))
+    header = ["tokenizer", "area under log-log ranks", "bits off a power law", "Heaps exponent"]
+    metrics = ("rank_frequency_area", "power_law_deviation", "heaps_exponent")
+    rows = [
+        [marked(view, n, corpus), *(number(view.value(m, n, corpus, None)) for m in metrics)]
+        for n in names
+    ]
+    yield table(header, rows)
 
 
 def _headroom(view: View, name: str, corpus: str) -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""What follows what, and the shape of the frequencies."""
