@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from tokbench.bench.count.resampling import Units, drawn_units
+from tokbench.bench.count.resampling import Units, units_of
 from tokbench.bench.count.stats import HIGH, LOW, SHORT, weighted_totals
 from tokbench.reports.view import View
 
@@ -100,20 +101,18 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
     drawn = np.full((n_draws, len(names), len(languages)), np.nan)
     blocks = _blocks(view, corpus, counts, aligned=aligned)
     # draws that languages share are multiplied once, which takes a tenth of the time
-    for same in [list(blocks)] if aligned else ([block] for block in blocks):
-        if not same:
-            continue
-        units = _units(
-            view, corpus if aligned else f"{corpus}/{same[0].language}", same[0].n, n_draws
-        )
+    by_size = groupby(sorted(blocks, key=lambda block: block.n), key=lambda block: block.n)
+    for n, same in ((n, list(some)) for n, some in by_size):
+        units = _units(view, corpus, n, n_draws)
         totals = np.vstack([units.totals(block.counts) for block in same])
-        weighted = weighted_totals(totals, units.weights.astype(SHORT))
+        weighted = weighted_totals(totals, units.weights().astype(SHORT))
         ends = np.cumsum([len(block.counts) for block in same])
         for block, found in zip(same, np.split(weighted, ends[:-1]), strict=True):
             at, (*tokens, content) = languages.index(block.language), block.counts.sum(axis=1)
             measured[block.whole, at] = _ratio(np.array(tokens) * 1000, content)
             if block.n > 1:  # every draw of one document is that document
-                drawn[:, block.whole, at] = _ratio(found[:-1] * 1000, found[-1]).T
+                ratios = _ratio(found[:-1] * 1000, found[-1]).T
+                drawn[:, block.whole, at] = ratios if aligned else _apart(ratios, at)
     return Rates(
         corpus=corpus,
         tokenizers=names,
@@ -122,6 +121,16 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
         measured=measured,
         drawn=drawn,
     )
+
+
+def _apart(drawn: FloatArray, number: int) -> FloatArray:
+    """Move the draws of a language, so that it is added to other draws of other languages.
+
+    Where text is not parallel languages are independent, though they may share their draws. Each
+    `FEW` stay together, since a page has the first of them only.
+    """
+    some = [np.roll(drawn[i : i + FEW], number, axis=0) for i in range(0, len(drawn), FEW)]
+    return np.concatenate(some)
 
 
 class _DrawnBlock(NamedTuple):
@@ -154,10 +163,10 @@ def _blocks(
             yield _DrawnBlock(language, whole, np.vstack([*tokens, content]))
 
 
-def _units(view: View, owner: str, n: int, resamples: int) -> Units:
+def _units(view: View, corpus: str, n: int, resamples: int) -> Units:
     """Return the draws that the run's own intervals come from, the first of them."""
     # resamples are drawn one after the other: fewer of them are the first of more
-    return drawn_units(n, owner, resamples=resamples, seed=view.run["intervals"]["seed"])
+    return units_of(n, corpus, resamples=resamples, seed=view.run["intervals"]["seed"])
 
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from tokbench.bench.count.stats import (
     MAX_UNITS,
     NO_INTERVAL,
-    SHORT,
     Draws,
     FloatArray,
     Interval,
@@ -23,25 +22,34 @@ from tokbench.bench.count.stats import (
 from tokbench.bench.count.tally import Cell, CellKey, CorpusFacts
 from tokbench.bench.model import Place
 
+KEPT_BYTES = 64 * 2**20
+"""Draws of a run that are kept for the next column; the oldest are drawn again where needed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
     """How the documents of a slice are grouped for resampling.
 
-    `of_document[i]` is the unit that document i belongs to; `weights` has shape
-    (resamples, n_units) and each row adds up to n_units.
+    `of_document[i]` is the unit that document i belongs to.
     """
 
     of_document: npt.NDArray[np.int64]
-    weights: Draws
+    n: int
+    """Units that are drawn."""
     name: str
     one_each: bool
     """Whether document i is unit i."""
+    resamples: int
+    seed: int
 
     @property
-    def n(self) -> int:
-        """Units that are drawn."""
-        return int(self.weights.shape[1])
+    def draws(self) -> tuple[int, int]:
+        """What decides the weights; equal for all that share them."""
+        return self.seed, self.n
+
+    def weights(self) -> Draws:
+        """Draw the weights, shape (resamples, n); each row adds up to n."""
+        return draw_weights(self.n, self.resamples, self.seed)
 
     def totals(self, counts: npt.NDArray[np.int64]) -> FloatArray:
         """Add counts per document up to units; the last axis is documents."""
@@ -53,20 +61,25 @@ class Units:
 
 
 def make_units(facts: CorpusFacts, *, resamples: int, seed: int) -> Units:
-    """Group a slice's documents and draw their weights, the same for every tokenizer."""
-    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
-    return drawn_units(
-        len(facts.document_ids), owner, clusters=facts.clusters, resamples=resamples, seed=seed
+    """Group a slice's documents, whose draws are the same for every tokenizer."""
+    return units_of(
+        len(facts.document_ids),
+        facts.corpus,
+        clusters=facts.clusters,
+        resamples=resamples,
+        seed=seed,
     )
 
 
-def drawn_units(
-    n: int, owner: str, *, clusters: Sequence[str] | None = None, resamples: int, seed: int
+def units_of(
+    n: int, corpus: str, *, clusters: Sequence[str] | None = None, resamples: int, seed: int
 ) -> Units:
-    """Group n documents and draw their weights.
+    """Group n documents; their draws depend on seed, corpus, and the number of units alone.
 
-    `owner` names the draws: the corpus where row i is the same document in every language, else
-    corpus and language. The same arguments give the same weights, in a run and in a report on it.
+    So row i has the same weight in every language of a parallel corpus. Where text is not parallel,
+    languages with equally many units share draws too, which means nothing for the interval of one
+    language; what adds languages up must pair different draws of them. The same arguments give the
+    same weights, in a run and in a report on it.
     """
     if clusters is not None:
         _, of_document = np.unique(np.array(clusters), return_inverse=True)
@@ -76,12 +89,13 @@ def drawn_units(
     else:
         of_document, name = np.arange(n), "document"
     n_units = int(of_document.max()) + 1 if n else 0
-    weights = draw_weights(max(n_units, 1), resamples, seed_of(seed, owner))
     return Units(
         of_document=of_document.astype(np.int64),
-        weights=weights,
+        n=max(n_units, 1),
         name=name,
         one_each=name == "document" and n > 0,
+        resamples=resamples,
+        seed=seed_of(seed, corpus),
     )
 
 
@@ -99,7 +113,7 @@ class Resampling:
         self._cells, self._corpora = cells, corpora
         self._seed, self._resamples = seed, resamples
         self._units: dict[Place, Units] = {}
-        self._last: tuple[Units, npt.NDArray[np.float32]] | None = None
+        self._draws: dict[tuple[int, int], Draws] = {}
         self._totals: dict[tuple[CellKey, str], FloatArray] = {}
         self._resampled: dict[tuple[CellKey, str], FloatArray] = {}
 
@@ -142,21 +156,23 @@ class Resampling:
         mates = [
             other
             for other in self._cells
-            if self.units(other.key.corpus, other.key.language) is units
+            if self.units(other.key.corpus, other.key.language).draws == units.draws
         ]
         totals = {mate.key: self.unit_totals(mate, column) for mate in mates}
         # the text is the same for every tokenizer: equal totals are weighted once
         distinct = {row.tobytes(): row for row in totals.values()}
-        product = weighted_totals(np.stack(list(distinct.values())), self._short(units))
+        product = weighted_totals(np.stack(list(distinct.values())), self._weights(units))
         resampled = dict(zip(distinct, product, strict=True))
         for key, row in totals.items():
             self._resampled[key, column] = resampled[row.tobytes()]
 
-    def _short(self, units: Units) -> npt.NDArray[np.float32]:
-        """Return weights as numbers to multiply with; those used last, since columns follow."""
-        if self._last is None or self._last[0] is not units:
-            self._last = units, units.weights.astype(SHORT)
-        return self._last[1]
+    def _weights(self, units: Units) -> Draws:
+        if (known := self._draws.get(units.draws)) is not None:
+            return known
+        weights = self._draws[units.draws] = units.weights()
+        while sum(one.nbytes for one in self._draws.values()) > KEPT_BYTES:
+            del self._draws[next(iter(self._draws))]
+        return weights
 
     def ratio(self, top: Cell, top_column: str, bottom: Cell, bottom_column: str) -> Interval:
         """Return the interval of a ratio of totals; the cells must share their draws."""

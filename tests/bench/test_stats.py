@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tokbench.bench.count import resampling
-from tokbench.bench.count.resampling import Units, make_units
+from tokbench.bench.count.resampling import Resampling, Units, make_units
 from tokbench.bench.count.stats import Interval, draw_weights, interval_of_resamples, seed_of
 from tokbench.bench.count.tally import CorpusFacts
 
@@ -60,14 +60,27 @@ def test_a_seed_decides_the_draws_and_nothing_else_does() -> None:
     assert seed_of(0, "a", "b") == seed_of(0, "a", "b") != seed_of(0, "ab")
 
 
-def test_every_tokenizer_shares_the_draws_of_a_slice_and_languages_do_not() -> None:
-    assert np.array_equal(units(6).weights, units(6).weights)
-    assert not np.array_equal(units(6).weights, units(6, language="de").weights)
-    assert not np.array_equal(units(6).weights, units(6, seed=1).weights)
+def test_draws_depend_on_corpus_units_and_seed_alone() -> None:
+    assert np.array_equal(units(6).weights(), units(6, language="de").weights())
+    assert not np.array_equal(units(6).weights(), units(6, corpus="other").weights())
+    assert not np.array_equal(units(6).weights(), units(6, seed=1).weights())
+    assert units(6).draws == units(6, language="de").draws != units(7).draws
+
+
+def test_draws_that_were_dropped_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "KEPT_BYTES", 6 * 20)
+    draws = Resampling(cells=(), corpora={}, seed=0, resamples=20)
+    few, more = units(6, 20), units(7, 20)
+    first = draws._weights(few)
+    assert draws._weights(few) is first
+    assert draws._weights(more).shape == (20, 7)  # more than is kept at all
+    again = draws._weights(few)
+    assert again is not first
+    assert np.array_equal(again, first)
 
 
 def test_languages_of_a_parallel_corpus_share_the_draws() -> None:
-    both = [units(6, parallel=True, pivot="en", language=key).weights for key in ("en", "de")]
+    both = [units(6, parallel=True, pivot="en", language=key).weights() for key in ("en", "de")]
     assert np.array_equal(*both)
 
 
@@ -199,7 +212,7 @@ def test_a_ratio_of_two_tokenizers_is_paired() -> None:
     """Both need one token a byte more or less, document for document: no width at all."""
     made = units(50)
     tokens = np.random.default_rng(1).integers(1, 500, 50).astype(float)
-    resampled = (made.weights @ (2 * tokens)) / (made.weights @ tokens)
+    resampled = (made.weights() @ (2 * tokens)) / (made.weights() @ tokens)
     assert interval_of_resamples(resampled, 2 * tokens, tokens) == pytest.approx((2, 2))
 
 
