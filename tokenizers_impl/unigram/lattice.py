@@ -4,11 +4,13 @@ A word of n characters has n + 1 nodes, the places between them. An edge is a pi
 the node where it starts to the node where it ends. Sums over all paths and best paths are made
 for all words at once, one place after the other, so the work in Python grows with the length of
 the longest word and not with the number of words.
+
+There are many edges, so they are kept small: numbers of nodes, edges and pieces have 32 bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Lattice:
     """Edges of many words. Nodes of a word follow each other; all arrays are parallel.
 
@@ -35,10 +38,10 @@ class Lattice:
     [0.0, 0.0, 2.0]
     """
 
-    source: Ints
-    target: Ints
-    piece: Ints
-    place: Ints
+    source: Numbers
+    target: Numbers
+    piece: Numbers
+    place: Numbers
     """Position in its word of each node; shape (nodes,)."""
     first: Ints
     last: Ints
@@ -46,32 +49,33 @@ class Lattice:
     weights: Floats
     """How often each word occurs; shape (words,)."""
 
-    def without(self, pieces_kept: npt.NDArray[np.bool_]) -> Lattice:
-        """Return the lattice with only the edges whose piece is kept."""
-        kept = pieces_kept[self.piece]
-        return Lattice(
-            source=self.source[kept],
-            target=self.target[kept],
-            piece=self.piece[kept],
-            place=self.place,
-            first=self.first,
-            last=self.last,
-            weights=self.weights,
-        )
+    def keep(self, pieces_kept: npt.NDArray[np.bool_]) -> None:
+        """Drop the edges whose piece is not kept; one array after the other, to save memory."""
+        kept = pieces_kept.take(self.piece)
+        number = np.cumsum(kept, dtype=np.int32) - 1
+        self.by_target = number.take(self.by_target[kept.take(self.by_target)])
+        self.by_source = number.take(self.by_source[kept.take(self.by_source)])
+        del number
+        self.source = self.source[kept]
+        self.target = self.target[kept]
+        self.piece = self.piece[kept]
 
     def expected_counts(self, scores: Floats) -> tuple[float, Floats]:
         """Return the log likelihood of the words, and how often each piece is expected in them.
 
         Forward and backward sums over all cuts, in logarithms; natural log throughout.
         """
-        ahead = self._sums(scores, self.source, self.target, self._by_target, self.first)
-        behind = self._sums(scores, self.target, self.source, self._by_source, self.last)
+        ahead = self._sums(scores, self.source, self._levels_ahead(), self.first)
+        behind = self._sums(scores, self.target, self._levels_behind(), self.last)
         likelihood = ahead[self.last]
-        of_edge = ahead[self.source] + scores[self.piece] + behind[self.target]
-        share = np.exp(of_edge - likelihood[self._word_of_edge])
-        counts: Floats = np.bincount(
-            self.piece, share * self.weights[self._word_of_edge], minlength=len(scores)
-        ).astype(np.float64)
+        counts = np.zeros(len(scores))
+        for low in range(0, len(self.piece), _MOST_EDGES):
+            part = slice(low, low + _MOST_EDGES)
+            source, piece = self.source[part], self.piece[part]
+            word = self._word_of_node.take(source)
+            share = ahead.take(source) + scores.take(piece) + behind.take(self.target[part])
+            share = np.exp(share - likelihood.take(word)) * self.weights.take(word)
+            np.add.at(counts, piece, share)
         return float(likelihood @ self.weights), counts
 
     def best_counts(self, scores: Floats) -> Floats:
@@ -81,14 +85,14 @@ class Lattice:
             counts += np.bincount(self.piece[edges], self.weights[words], minlength=len(scores))
         return counts
 
-    def best_paths(self, scores: Floats) -> Iterator[tuple[Ints, Ints]]:
+    def best_paths(self, scores: Floats) -> Iterator[tuple[Ints, Numbers]]:
         """Yield the edges of all best cuts, last pieces first, as (word numbers, edge numbers).
 
         Words that cannot be cut at all are left out. Among equal sums the leftmost start wins.
         """
         came_by = self._best_edges(scores)
         words = np.arange(len(self.first))
-        nodes = self.last
+        nodes = self.last.astype(np.int32)
         while len(words):
             edges = came_by[nodes]
             reached = edges >= 0
@@ -99,11 +103,11 @@ class Lattice:
             going_on = nodes != self.first[words]
             words, nodes = words[going_on], nodes[going_on]
 
-    def _best_edges(self, scores: Floats) -> Ints:
+    def _best_edges(self, scores: Floats) -> Numbers:
         best = np.full(len(self.place), -np.inf)
         best[self.first] = 0.0
-        came_by = np.full(len(self.place), -1)
-        for edges, starts, nodes in self._by_target:
+        came_by = np.full(len(self.place), -1, np.int32)
+        for edges, starts, nodes in self._levels_ahead():
             sums = best[self.source[edges]] + scores[self.piece[edges]]
             highest = np.maximum.reduceat(sums, starts)
             best[nodes] = highest
@@ -114,7 +118,7 @@ class Lattice:
         return came_by
 
     def _sums(
-        self, scores: Floats, source: Ints, target: Ints, levels: list[Level], start: Ints
+        self, scores: Floats, source: Numbers, levels: Iterable[Level], start: Ints
     ) -> Floats:
         sums = np.full(len(self.place), -np.inf)
         sums[start] = 0.0
@@ -129,32 +133,58 @@ class Lattice:
         return sums
 
     @cached_property
-    def _word_of_edge(self) -> Ints:
-        return np.searchsorted(self.first, self.source, side="right") - 1
+    def _word_of_node(self) -> Numbers:
+        return np.repeat(np.arange(len(self.first), dtype=np.int32), self.last - self.first + 1)
 
     @cached_property
-    def _by_target(self) -> list[Level]:
-        return _levels(self.place, self.target, self.source)
+    def by_target(self) -> Numbers:
+        """Edges by the place where they end."""
+        return _order(self.place, self.target, self.source)
 
     @cached_property
-    def _by_source(self) -> list[Level]:
-        return _levels(-self.place, self.source, self.target)
+    def by_source(self) -> Numbers:
+        """Edges by the place where they begin, the last place first."""
+        return _order(-self.place, self.source, self.target)
+
+    def _levels_ahead(self) -> Iterator[Level]:
+        return _levels(self.place, self.target, self.by_target)
+
+    def _levels_behind(self) -> Iterator[Level]:
+        return _levels(-self.place, self.source, self.by_source)
 
 
-Level = tuple[Ints, Ints, Ints]
+_MOST_EDGES = 1 << 18
+"""Edges whose shares are summed up together, which bounds memory."""
+
+Level = tuple[Numbers, Ints, Numbers]
 """Edges to the nodes at one place, where each node's edges start, and the nodes."""
 
 
-def _levels(order: Ints, node: Ints, other: Ints) -> list[Level]:
-    """Group edges by the place of a node, then by node, then by their other end."""
-    edges = np.lexsort((other, node, order[node]))
-    nodes = node[edges]
-    starts = np.flatnonzero(np.diff(nodes, prepend=-1))
-    places = order[nodes[starts]]
+def _order(place: Numbers, node: Numbers, other: Numbers) -> Numbers:
+    """Order edges by the place of a node, then by node, then by their other end."""
+    places = place.take(node)
+    order = np.empty(len(node), np.int32)
+    done = 0
+    # a few places at a time, since sorting takes memory
+    low, high = int(places.min(initial=0)), int(places.max(initial=0)) + 1
+    step = (high - low) // 64 + 1
+    for first in range(low, high, step):
+        edges = np.flatnonzero((places >= first) & (places < first + step))
+        edges = edges[np.lexsort((other[edges], node[edges], places[edges]))]
+        order[done : done + len(edges)] = edges
+        done += len(edges)
+    return order
+
+
+def _levels(place: Numbers, node: Numbers, edges: Numbers) -> Iterator[Level]:
+    """Yield the edges of each place; they come in the order of `_order`."""
+    nodes = node.take(edges)
+    starts = np.flatnonzero(nodes[1:] != nodes[:-1]) + 1
+    starts = np.concatenate([np.zeros(min(1, len(nodes)), np.int64), starts])
+    nodes = nodes.take(starts)
+    places = place.take(nodes)
     bounds = np.flatnonzero(np.diff(places, prepend=places[0] - 1)) if len(places) else starts
-    levels = []
     for low, high in zip(bounds, np.append(bounds[1:], len(starts)), strict=True):
         first = starts[low]
         end = starts[high] if high < len(starts) else len(edges)
-        levels.append((edges[first:end], starts[low:high] - first, nodes[starts[low:high]]))
-    return levels
+        yield edges[first:end], starts[low:high] - first, nodes[low:high]

@@ -56,8 +56,9 @@ def train_pieces(
     >>> [piece for piece, _ in pieces]
     ['▁hug', 's', '▁pug', 'g', 'h', 'p', 'u', '▁']
     """
-    seeds = find_seeds(words, size=seed_size, longest=longest)
-    lattice, alive = seeds.lattice, np.ones(len(seeds.pieces), np.bool_)
+    seeds, lattice = find_seeds(words, size=seed_size, longest=longest)
+    del words  # large, and not needed any more
+    alive = np.ones(len(seeds), np.bool_)
     scores = np.log(seeds.counts / seeds.counts.sum())
     # a tenth more than wanted is kept to the end, and the least probable of them dropped there
     stop_at = max(seeds.n_characters, int(n_pieces * 1.1))
@@ -66,7 +67,7 @@ def train_pieces(
             likelihood, expected = lattice.expected_counts(scores)
             alive &= (expected >= 0.5) | _characters(seeds)
             scores = _new_scores(expected, alive)
-            lattice = lattice.without(alive)
+            lattice.keep(alive)
         before = alive
         if alive.sum() > stop_at:
             keep = max(stop_at, int(shrinking_factor * alive.sum()))
@@ -76,7 +77,7 @@ def train_pieces(
         if alive is before:
             break
         scores = np.where(alive, scores, -np.inf)
-        lattice = lattice.without(alive)
+        lattice.keep(alive)
     return _final(seeds, scores, alive, n_pieces)
 
 
@@ -90,9 +91,8 @@ def _round(
 ) -> PruneEvent:
     def dropped(n: int) -> list[str]:
         gone = np.flatnonzero(before & ~after).tolist()
-        return [seeds.pieces[i] for i in sorted(gone, key=lambda i: (scores[i], seeds.pieces[i]))][
-            :n
-        ]
+        order = sorted(gone, key=lambda i: (scores[i], seeds.piece(i)))
+        return list(map(seeds.piece, order[:n]))
 
     return PruneEvent(
         round=number, pieces=int(before.sum()), log_likelihood=likelihood, dropped=dropped
@@ -100,7 +100,7 @@ def _round(
 
 
 def _characters(seeds: Seeds) -> npt.NDArray[np.bool_]:
-    return np.arange(len(seeds.pieces)) < seeds.n_characters
+    return np.arange(len(seeds)) < seeds.n_characters
 
 
 def _new_scores(expected: Floats, alive: npt.NDArray[np.bool_]) -> Floats:
@@ -162,7 +162,7 @@ def _losses(
     Its occurrences are then cut into the pieces of its own best cut, whose counts rise by as
     much. Infinite where there is no other cut.
     """
-    lengths = np.array([len(seeds.pieces[i]) for i in pieces.tolist()], np.int64)
+    lengths = seeds.lengths.take(pieces)
     alternatives = _lattice_of_pieces(seeds, lattice, pieces, lengths)
     sums = np.zeros(len(pieces))
     n_parts = np.zeros(len(pieces))
@@ -192,10 +192,10 @@ def _lattice_of_pieces(seeds: Seeds, lattice: Lattice, pieces: Ints, lengths: In
     first = last - lengths
     moved = (first - starts)[of_piece]
     return Lattice(
-        source=lattice.source[edges] + moved,
-        target=lattice.target[edges] + moved,
+        source=(lattice.source[edges] + moved).astype(np.int32),
+        target=(lattice.target[edges] + moved).astype(np.int32),
         piece=lattice.piece[edges],
-        place=np.arange(nodes.sum()) - np.repeat(first, nodes),
+        place=(np.arange(nodes.sum()) - np.repeat(first, nodes)).astype(np.int32),
         first=first,
         last=last,
         weights=np.ones(len(pieces)),
@@ -207,10 +207,10 @@ def _final(
 ) -> list[tuple[str, float]]:
     room = max(0, n_pieces - seeds.n_characters)
     learned = np.flatnonzero(alive & ~_characters(seeds))
-    best = sorted(learned.tolist(), key=lambda i: (-scores[i], seeds.pieces[i]))[:room]
+    best = sorted(learned.tolist(), key=lambda i: (-scores[i], seeds.piece(i)))[:room]
     kept = [*range(seeds.n_characters), *best]
     # single precision, so that every format holds the same score
-    pieces = [(seeds.pieces[i], float(np.float32(scores[i]))) for i in kept]
+    pieces = [(seeds.piece(i), float(np.float32(scores[i]))) for i in kept]
     return sorted(pieces, key=lambda piece: (-piece[1], piece[0]))
 
 
@@ -240,10 +240,9 @@ class UnigramTrainer(SentencePieceStyleTrainer, PruningTrainer):
         Raises `TrainingError` for input that cannot be trained on.
         """
         checked = TrainingTexts(texts)
-        words = self.words(checked)
         apart = self.pieces_apart()
         pieces = train_pieces(
-            words,
+            self.words(checked),
             n_pieces=self.vocab_size - len(apart),
             seed_size=self.seed_size,
             longest=self.max_piece_length,
