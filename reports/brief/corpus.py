@@ -10,7 +10,7 @@ from tokbench.reports.brief.pictures import images
 from tokbench.reports.focus import Standing
 from tokbench.reports.marks import legend, marked
 from tokbench.reports.mix import Mix, answer, mix_of, order
-from tokbench.reports.sections.boundaries import joined_words
+from tokbench.reports.sections.cautions import COMPRESSION_ALONE, english_alone, joined_words
 from tokbench.reports.tables import by_language, unbroken, value_of
 from tokbench.reports.view import (
     TokenizerSummary,
@@ -39,6 +39,7 @@ def corpus_section(view: View, corpus: str) -> Iterator[str]:
     if corpus == view.ordered_corpora[0]:
         yield from legend(view)
     yield from joined_words(view, corpus, names)
+    yield english_alone(view, corpus)
     yield from images(view, corpus)
     yield from _bytes_per_token(view, corpus, names)
     yield from _not_told_apart(view, corpus, names)
@@ -107,7 +108,8 @@ def _bytes_per_token(view: View, corpus: str, names: Sequence[str]) -> Iterator[
     yield "### Bytes per token"
     yield (
         "Higher is better, within a row. Bold: rank 1, no other tokenizer is better by its "
-        "interval. Languages do not compare: their scripts take one to four bytes a character."
+        "interval. Languages do not compare: their scripts take one to four bytes a character. "
+        f"{COMPRESSION_ALONE}"
     )
     yield by_language(view, corpus, names, _ranked_cell)
 

@@ -9,7 +9,12 @@ from tokbench.bench.markup import count, escape, number, percent, plural, word_f
 from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.marks import explained, mark_of, marked
 from tokbench.reports.mix import order
-from tokbench.reports.sections.boundaries import boundary_sections, joined_words
+from tokbench.reports.sections.cautions import (
+    COMPRESSION_ALONE,
+    boundary_sections,
+    english_alone,
+    joined_words,
+)
 from tokbench.reports.tables import by_language, folded, interval_of, value_of, with_interval
 from tokbench.reports.view import (
     Row,
@@ -52,7 +57,8 @@ def _sizes(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
     yield "### Bytes per token"
     yield (
         "Higher is better. Read along a row: it compares tokenizers within a language, never "
-        "languages with each other. Bold: rank 1, no other tokenizer is better by its interval."
+        "languages with each other. Bold: rank 1, no other tokenizer is better by its interval. "
+        f"{COMPRESSION_ALONE} {english_alone(view, corpus)}".rstrip()
     )
     yield by_language(view, corpus, names, _bytes_per_token)
     yield folded(

@@ -14,7 +14,8 @@ BYTES_PER_TOKEN = MetricSpec(
     source="The inverse of the compression ratio of textbooks (tokens ÷ bytes).",
     not_meant="A scale between languages: one character takes one to four bytes in UTF-8, so a "
     "language with long encodings looks well served. Nor a price for text that got lost: read it "
-    "beside lost_byte_share.",
+    "beside lost_byte_share. Nor the quality of a model: fewer tokens alone did not make better ones "
+    "(Schmidt et al., Tokenization Is More Than Compression, EMNLP 2024).",
     trap="Taking bytes from tokens decoded alone: a piece of a character becomes U+FFFD, three "
     "bytes each. Here bytes come from the text that was encoded.",
 )

@@ -45,8 +45,8 @@ RENYI_EFFICIENCY = MetricSpec(
     formula="H_α ÷ log₂ |V|",
     source="Zouhar et al., ACL 2023, who found α = 2.5 to go with translation quality; the "
     "PyPI package tokenization-scorer divides by the observed vocabulary.",
-    not_meant="A guarantee of downstream quality: Cognetta et al. 2024 build tokenizers that "
-    "score higher and do worse.",
+    not_meant="A guarantee of downstream quality: it can rise while quality falls. Cognetta et al. "
+    "(2024, arXiv 2402.14614) build variants of BPE that raise it at will and do worse.",
     trap="Counting tokens of text split at white space, where a token with a space in it becomes "
     "two.",
 )

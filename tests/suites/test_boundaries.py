@@ -62,6 +62,8 @@ def test_a_vocabulary_over_words_is_shorter_and_fertility_calls_it_worse(tmp_pat
         if name in ("report.md", "detail.md"):
             assert page.count("no_cuts writes tokens that span words") == 1
             assert "**cuts writes" not in page
+            assert page.count("English hardly separates tokenizers") == 1
+            assert page.count("Compression alone does not make a better model") == 1
 
 
 BUNDLED = {
@@ -94,6 +96,8 @@ def test_words_may_be_undefined_where_characters_are_not(tmp_path: Path) -> None
     assert (row["value"], row["reason"]) == (None, "words_undefined")
     for metric in ("split_character_share", "inside_character_token_share", "split_grapheme_share"):
         assert view.value(metric, "bytes", "text", "tha_Thai") == 1.0  # each is three bytes
+    pages = render_reports(["markdown"], results)
+    assert "English hardly" not in pages["report.md"] + pages["detail.md"]
 
 
 def test_what_is_not_asked_for_is_not_counted() -> None:

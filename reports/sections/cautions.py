@@ -1,4 +1,4 @@
-"""What reports say about where tokens end, and what fertility presupposes."""
+"""What reports say about where tokens end, and about measures that invite misuse."""
 
 from __future__ import annotations
 
@@ -49,6 +49,24 @@ def _joined(view: View, name: str, corpus: str, language: str) -> SpanningTokens
     if fertility > tokens or (share is not None and share >= MANY):
         return SpanningTokens(language, share, fertility, tokens)
     return None
+
+
+COMPRESSION_ALONE = (
+    "Compression alone does not make a better model (Schmidt et al. 2024, arXiv 2402.18376)."
+)
+
+
+def english_alone(view: View, corpus: str) -> str:
+    """Say that English hardly separates tokenizers, for a corpus that has nothing else."""
+    metas = view.corpora[corpus].values()
+    tags = {(meta["tag"] or "").partition("-")[0] for meta in metas}
+    if view.kind(corpus) == "code" or tags != {"en"}:
+        return ""
+    return (
+        "English hardly separates tokenizers: models in English came out alike where those in "
+        "other languages did not (Lotz et al. 2025, arXiv 2506.03101). Measure the languages that "
+        "you serve."
+    )
 
 
 def boundary_sections(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
