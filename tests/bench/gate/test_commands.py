@@ -151,6 +151,7 @@ def test_reports_are_written_where_asked(gated: tuple[Path, Path], tmp_path: Pat
     _, run = gated
     tokbench("compare", run, copied(run), "--output", tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "bencher.json",
         "benchmark-bigger-is-better.json",
         "benchmark-smaller-is-better.json",
         "comparison-short.md",
