@@ -24,6 +24,7 @@ from tokbench.reports.sections.corpora import corpus_sections
 from tokbench.reports.sections.growth import growth_section
 from tokbench.reports.sections.long_tables import long_tables
 from tokbench.reports.sections.morphology import morphology_section
+from tokbench.reports.sections.robustness import robustness_section
 from tokbench.reports.sections.speed import speed_section
 from tokbench.reports.sections.usage_of_entries import entry_usage_section
 from tokbench.reports.view import View, verdicts, view_of
@@ -48,6 +49,7 @@ def page(view: View) -> str:
         *entry_usage_section(view),
         *probing.probe_section(view),
         *morphology_section(view),
+        *robustness_section(view),
         *conformance_section(view),
         *speed_section(view),
         *growth_section(view),

@@ -19,7 +19,9 @@ import numpy.typing as npt
 from tokbench.bench.corpus.slice_file import Slice, SliceBatch
 from tokbench.bench.count.encoded import Encoded, flatten
 from tokbench.bench.count.loose_texts import batch_of
+from tokbench.bench.count.stats import seed_of
 from tokbench.bench.count.tallies import Tallies
+from tokbench.bench.count.tally import Cell
 from tokbench.bench.count.words import Boundaries
 from tokbench.bench.errors import TokenizerError
 from tokbench.bench.model import (
@@ -206,6 +208,14 @@ class Examination:
     def subject(self, key: str) -> Subject:
         """Return one tokenizer."""
         return Subject(key=key, tokenizer=self.tokenizers[key], asked=self.asked, calls=self.calls)
+
+    def drawn(self, cell: Cell, documents: int, purpose: str) -> IntArray:
+        """Draw rows of a cell, sorted: the same for every tokenizer and every aligned language."""
+        facts = self.tallies.facts(cell.key)
+        owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
+        rng = np.random.Generator(np.random.PCG64(seed_of(self.seed, owner, purpose)))
+        chosen = rng.permutation(len(facts.document_ids))[:documents]
+        return np.intersect1d(chosen, cell.tally.rows).astype(np.int64)
 
     def documents(
         self, corpus: str, language: str, rows: npt.NDArray[np.int64]

@@ -12,10 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
-from tokbench.bench.count.stats import seed_of
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Finding, HasPreTokens, Measurement, MetricSpec, Vocabulary
 from tokbench.bench.reasons import Why
@@ -60,7 +58,7 @@ class Headroom(TokenizerSuite):
         self, examination: Examination, subject: Subject, cell: Cell, fewest: Fewest
     ) -> Measurement:
         emitted, possible, n = 0, 0, 0
-        rows = self._rows(examination, cell)
+        rows = examination.drawn(cell, self.documents, "headroom")
         for _, texts in examination.documents(cell.key.corpus, cell.key.language, rows):
             for answer in subject.in_pre_tokens(texts):
                 if not isinstance(answer, str):
@@ -70,17 +68,6 @@ class Headroom(TokenizerSuite):
         why = None if emitted else Why("no_tokens", "no tokens: nothing to save")
         params = {"documents_asked": self.documents, "emitted": emitted, "fewest": possible}
         return row(cell, SEGMENTATION_HEADROOM, value, n=n, params=params, why=why)
-
-    def _rows(
-        self, examination: Examination, cell: Cell
-    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Draw documents; the same ones for every tokenizer, and in every aligned language."""
-        facts = examination.tallies.facts(cell.key)
-        owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
-        n = len(facts.document_ids)
-        rng = np.random.Generator(np.random.PCG64(seed_of(examination.seed, owner, "headroom")))
-        chosen = rng.permutation(n)[: self.documents]
-        return np.intersect1d(chosen, cell.tally.rows).astype(np.int64)
 
 
 Place = tuple[bool, bool]

@@ -161,6 +161,7 @@ CRASHES = {
     "probes": {"word": "x = 1"},
     "vocabulary": {"word": "x  y"},
     "headroom": {"where": "pre_tokens", "word": "one two"},
+    "robustness": {"word": "\u200b"},
     "differential": {"word": "\u0301"},
 }
 """By suite: where, and at what, the tokenizer of that suite's name crashes."""
@@ -179,6 +180,7 @@ def crashed(run: Run) -> tuple[Any, Results]:
         "probes": {"code_bytes": 0},
         "vocabulary": {},
         "headroom": {"documents": 2},
+        "robustness": {"documents": 2, "classes": ["zero_width", "letter_case"]},
         "differential": {"pairs": pairs, "fuzz": 3},
         "efficiency": {},
     }

@@ -1,0 +1,1 @@
+"""Variants of texts, and how the ids of a tokenizer follow them."""
