@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from tokbench.bench.count.resampling import drawn_units
+from tokbench.bench.count.resampling import units_of
 from tokbench.bench.count.stats import NO_INTERVAL, interval_of_resamples, weighted_totals
 from tokbench.bench.count.tally import Cell
 from tokbench.bench.model import Finding, IntArray, Measurement, MetricSpec, Status
@@ -172,14 +172,13 @@ def _resampled(
     """Return counts by unit, shape (fields, classes, units), and (fields, classes, resamples)."""
     facts = examination.tallies.facts(cell.key)
     rows = [one.row for one in sample.originals]
-    owner = facts.corpus if facts.aligned else f"{facts.corpus}/{facts.language}"
-    units = drawn_units(
+    units = units_of(
         len(rows),
-        f"{owner}/robustness",
+        f"{facts.corpus}/robustness",
         clusters=facts.clusters and [facts.clusters[row] for row in rows],
         resamples=examination.tallies.resamples,
         seed=examination.seed,
     )
     totals = units.totals(counts)
     flat = totals.reshape(-1, totals.shape[-1])
-    return totals, weighted_totals(flat, units.weights).reshape(*totals.shape[:2], -1)
+    return totals, weighted_totals(flat, units.weights()).reshape(*totals.shape[:2], -1)
