@@ -36,7 +36,7 @@ class Varied:
 
 
 @dataclass(kw_only=True)
-class Sample:
+class VariedSample:
     """The documents of a slice that are varied, and their variants by class."""
 
     originals: Sequence[Original]

@@ -19,7 +19,7 @@ from tokbench.bench.reasons import Why
 from tokbench.bench.run.probe import Examination, Subject, TokenizerSuite
 from tokbench.suites.robustness import specs
 from tokbench.suites.robustness.following import Followed, Original, placed
-from tokbench.suites.robustness.sample import Sample, Varied, Witness
+from tokbench.suites.robustness.sample import Varied, VariedSample, Witness
 from tokbench.suites.robustness.variants import PERTURBATIONS, Writing
 from tokbench.suites.rows import row
 
@@ -78,13 +78,13 @@ class Robustness(TokenizerSuite):
 
     def _sample(
         self, examination: Examination, subject: Subject, cell: Cell
-    ) -> tuple[Sequence[str], Sample]:
+    ) -> tuple[Sequence[str], VariedSample]:
         """Draw documents, and ask for them and their variants."""
         facts = examination.tallies.facts(cell.key)
         language = (facts.tag or "und").split("-")[0]
         writing = Writing(language, facts.script or "Latn")  # code is written in Latin letters
         names = [name for name in self.classes if PERTURBATIONS[name].applies(writing)]
-        sample = Sample(originals=list(self._originals(examination, subject, cell)))
+        sample = VariedSample(originals=list(self._originals(examination, subject, cell)))
         for start in range(0, len(sample.originals), CHUNK):
             places = range(len(sample.originals))[start : start + CHUNK]
             owner = f"{examination.seed}/{cell.key.corpus}/{cell.key.language}"
@@ -93,7 +93,7 @@ class Robustness(TokenizerSuite):
 
     def _variants(
         self,
-        sample: Sample,
+        sample: VariedSample,
         places: Sequence[int],
         names: Sequence[str],
         writing: Writing,
@@ -123,7 +123,7 @@ class Robustness(TokenizerSuite):
                     yield Original(row=number, text=text, tokens=tokens)
 
     def _rows(
-        self, examination: Examination, cell: Cell, sample: Sample, names: Sequence[str]
+        self, examination: Examination, cell: Cell, sample: VariedSample, names: Sequence[str]
     ) -> Iterator[Measurement]:
         """Yield three ratios of totals for each class, each with its interval."""
         totals, resampled = _resampled(examination, cell, sample, sample.counts(names))
@@ -167,7 +167,7 @@ def _why(
 
 
 def _resampled(
-    examination: Examination, cell: Cell, sample: Sample, counts: IntArray
+    examination: Examination, cell: Cell, sample: VariedSample, counts: IntArray
 ) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.float64]]]:
     """Return counts by unit, shape (fields, classes, units), and (fields, classes, resamples)."""
     facts = examination.tallies.facts(cell.key)
