@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokbench.bench.commands.anchors import AnchorPlugin, Check
+    from tokbench.bench.commands.budget.outcome import BudgetOutcome
+    from tokbench.bench.commands.budget.report import BudgetPlugin
     from tokbench.bench.compare.comparison import Comparison
     from tokbench.bench.compare.report import ComparisonPlugin
     from tokbench.bench.count.stats import Interval
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "commands.anchors": "AnchorPlugin Check",
+    "commands.budget.outcome": "BudgetOutcome",
+    "commands.budget.report": "BudgetPlugin",
     "compare.comparison": "Comparison",
     "compare.report": "ComparisonPlugin",
     "count.stats": "Interval",
