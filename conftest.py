@@ -27,9 +27,11 @@ LONG = (
     "tests/action/test_action.py",
     # Crash after crash, each in a process of its own.
     "tests/bench/gate/test_ab.py",
+    "tests/bench/gate/test_false_alarms.py",
     "tests/bench/gate/test_pytest_plugin.py",
     "tests/bench/test_asking.py",
     "tests/bench/test_cases_of_failure.py",
+    "tests/bench/test_cpu_seconds.py",
     "tests/bench/test_isolated_workers.py",
     "tests/bench/test_isolation.py",
     "tests/bench/test_odd_paths.py",

@@ -53,7 +53,7 @@ def time_tokenizers(context: RunContext, prepared: Prepared, keys: Collection[st
     if not suites:
         return Timed(measurements=(), samples=())
     contest = contest_of(context, prepared, keys)
-    with context.watch.section("timing"):
+    with context.watch.section("timing"), context.watch.processes("timing"):
         parts = [
             _time(name, suite, _shared(context, contest, number, len(suites)))
             for number, (name, suite) in enumerate(suites.items())

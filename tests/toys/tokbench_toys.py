@@ -150,6 +150,7 @@ class LenientPieces(Pieces):
         return Lenient(**self.model_dump())
 
 
+@dataclass(frozen=True, kw_only=True)
 class SlowedTokenizer:
     """Another tokenizer that does a share of its work twice: the same ids, so much slower."""
 
