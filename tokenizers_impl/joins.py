@@ -27,17 +27,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from tokbench.bench.plugins import MergeEvent, Rival, Trace
+from tokbench.tokenizers_impl.frequent_pairs import FrequentPairs, Pair, Rule
 
-Rule = Literal["likelihood", "frequency"]
 Ties = Literal["smallest", "first_seen"]
-Pair = tuple[int, int]
 S = TypeVar("S", int, str)
 
 
@@ -131,7 +129,7 @@ def learned_joins(
 
     Each join costs the words it touches, and one pass over the pairs that are frequent enough.
     """
-    counts = _PairCounts(words, spelling, _FrequentPairs(rule, max(1, min_frequency)))
+    counts = _PairCounts(words, spelling, FrequentPairs(rule, max(1, min_frequency)))
     best = counts.best if ties == "smallest" else counts.first_of_the_best
     while (join := best()) is not None:
         yield replace(join, rivals=partial(counts.rivals, ties=ties))
@@ -167,7 +165,12 @@ def _score(join: LearnedJoin) -> float:
     return join.score
 
 
-Counts = npt.NDArray[np.float64]
+class _Numbers(dict[str, int]):
+    """Numbers strings as they come."""
+
+    def __missing__(self, symbol: str) -> int:
+        number = self[symbol] = len(self)
+        return number
 
 
 class _PairCounts:
@@ -177,25 +180,45 @@ class _PairCounts:
         self,
         words: Mapping[str, int],
         spelling: Spelling,
-        table: _FrequentPairs,
+        table: FrequentPairs,
     ) -> None:
         self.spelling = spelling
         self.table = table
-        self.symbols: list[str] = []
-        self.index: dict[str, int] = {}
-        self.words = [[self._symbol(s) for s in spelling.symbols(word)] for word in words]
+        self.index = _Numbers()
+        number_of = self.index.__getitem__
+        self.words = [list(map(number_of, spelling.symbols(word))) for word in words]
+        self.symbols = list(self.index)
         self.weights = list(words.values())
         self.symbol_counts = np.zeros(2 * len(self.symbols) + 64)
         self.pair_counts: Counter[Pair] = Counter()
         self.where: dict[Pair, list[int]] = {}
-        for number, (word, weight) in enumerate(zip(self.words, self.weights, strict=True)):
-            for symbol in word:
-                self.symbol_counts[symbol] += weight
-            for pair in pairwise(word):
-                self.pair_counts[pair] += weight
-                self.where.setdefault(pair, []).append(number)
+        self._count()
         for pair, count in self.pair_counts.items():
             table.put(pair, count)
+
+    def _count(self) -> None:
+        """Count all symbols and pairs, and note the words that hold each pair."""
+        sizes = np.fromiter(map(len, self.words), np.int64, len(self.words))
+        flat = np.fromiter(chain.from_iterable(self.words), np.int64, int(sizes.sum()))
+        word = np.repeat(np.arange(len(sizes)), sizes)
+        weights = np.array(self.weights, np.int64)
+        n = len(self.symbols)
+        self.symbol_counts[:n] = np.bincount(flat, weights.take(word), minlength=n)
+        at = np.flatnonzero(word[1:] == word[:-1])
+        keys = flat.take(at) * n + flat.take(at + 1)
+        order = np.argsort(keys, kind="stable")  # so that the words of a pair stay in order
+        keys, holders = keys.take(order), word.take(at).take(order)
+        if not len(keys):
+            return
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        counts = np.add.reduceat(weights.take(holders), starts).tolist()
+        bounds = pairwise([*starts.tolist(), len(keys)])
+        for key, count, (begin, end) in zip(
+            keys.take(starts).tolist(), counts, bounds, strict=True
+        ):
+            pair = divmod(key, n)
+            self.pair_counts[pair] = count
+            self.where[pair] = holders[begin:end].tolist()
 
     def best(self) -> LearnedJoin | None:
         """Return the join that comes next, or None when no pair is frequent enough."""
@@ -302,7 +325,7 @@ class _PairCounts:
                 self.where.setdefault(there, []).append(number)
 
     def _symbol(self, symbol: str) -> int:
-        index = self.index.setdefault(symbol, len(self.symbols))
+        index = self.index[symbol]
         if index == len(self.symbols):
             self.symbols.append(symbol)
         return index
@@ -326,63 +349,3 @@ def _replaced(word: list[S], pair: tuple[S, S], new: S) -> list[S]:
             out.append(symbol)
             position += 1
     return out
-
-
-class _FrequentPairs:
-    """The pairs that are frequent enough, as arrays: their halves, their counts, their scores."""
-
-    def __init__(self, rule: Rule, min_frequency: int) -> None:
-        self.rule = rule
-        self.min_frequency = min_frequency
-        self.rows: dict[Pair, int] = {}
-        self.free: list[int] = []
-        self.halves = np.zeros((2, 1024), np.int64)
-        self.counts = np.zeros(1024)
-
-    def put(self, pair: Pair, count: int) -> None:
-        """Set a pair's count, taking it in or out where it crosses the minimum."""
-        row = self.rows.get(pair)
-        if count < self.min_frequency:
-            if row is not None:
-                self.counts[row] = 0
-                self.free.append(self.rows.pop(pair))
-            return
-        if row is None:
-            row = self.rows[pair] = self._new_row()
-            self.halves[:, row] = pair
-        self.counts[row] = count
-
-    def best(self, symbol_counts: npt.NDArray[np.float64]) -> list[tuple[int, int, float, float]]:
-        """Return (left, right, count, score) of all pairs that share the highest score."""
-        if not self.rows:
-            return []
-        (left, right), _, scores = self.scored(symbol_counts)
-        best = scores.max()
-        rows = np.flatnonzero(scores == best)
-        columns = left[rows].tolist(), right[rows].tolist(), self.counts[rows].tolist()
-        return [(a, b, count, float(best)) for a, b, count in zip(*columns, strict=True)]
-
-    def scored(self, symbol_counts: Counts) -> tuple[npt.NDArray[np.int64], Counts, Counts]:
-        """Return halves (2, n), counts and scores of all rows; freed ones have a count of 0."""
-        used = len(self.rows) + len(self.free)
-        halves, counts = self.halves[:, :used], self.counts[:used]
-        if self.rule == "frequency":
-            return halves, counts, counts
-        left, right = halves
-        # a freed row may name symbols that no longer occur
-        return halves, counts, counts / np.maximum(symbol_counts[left] * symbol_counts[right], 1)
-
-    def listed(self, symbol_counts: Counts) -> tuple[npt.NDArray[np.int64], Counts, Counts]:
-        """Return halves, counts and scores of the pairs that are there."""
-        halves, counts, scores = self.scored(symbol_counts)
-        there = counts > 0
-        return halves[:, there], counts[there], scores[there]
-
-    def _new_row(self) -> int:
-        if self.free:
-            return self.free.pop()
-        row = len(self.rows)
-        if row == len(self.counts):
-            self.halves = np.concatenate([self.halves, np.zeros_like(self.halves)], axis=1)
-            self.counts = np.concatenate([self.counts, np.zeros_like(self.counts)])
-        return row

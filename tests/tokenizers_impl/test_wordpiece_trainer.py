@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tokbench.bench.errors import TrainingError
 from tokbench.bench.plugins import LoadContext
-from tokbench.tokenizers_impl.joins import Rule, learned_joins, recounted_joins
+from tokbench.tokenizers_impl.frequent_pairs import Rule
+from tokbench.tokenizers_impl.joins import learned_joins, recounted_joins
 from tokbench.tokenizers_impl.wordpiece.plugin import WordPiece
 from tokbench.tokenizers_impl.wordpiece.trainer import CONTINUED, WordPieceTrainer, train_vocabulary
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from pydantic import Field
 
 from tokbench.bench.plugins import MergeTrainer, Trace, TrainedModel
-from tokbench.tokenizers_impl.joins import Rule, Spelling, Ties, learned_joins, told
+from tokbench.tokenizers_impl.frequent_pairs import Rule
+from tokbench.tokenizers_impl.joins import Spelling, Ties, learned_joins, told
 from tokbench.tokenizers_impl.training_input import (
     SpecialTokens,
     TrainingTexts,
@@ -33,8 +35,13 @@ from tokbench.tokenizers_impl.wordpiece.model import (
 )
 
 
+@cache
+def _continued(character: str) -> str:
+    return PREFIX + character
+
+
 def _characters(word: str) -> list[str]:
-    return [word[0], *(PREFIX + c for c in word[1:])]
+    return [word[0], *map(_continued, word[1:])]
 
 
 def _joined(left: str, right: str) -> str:
