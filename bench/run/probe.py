@@ -45,6 +45,10 @@ InPreTokens = tuple[tuple[int, ...], tuple[int, ...]]
 """The ids of a text, and for each the number of its pre-token."""
 
 
+EncodeBatch = Callable[[Sequence[str]], Sequence[Ids]]
+"""A call that returns the ids of each text."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trip:
     """The round trip of one text: its ids and what they decode to, or the failure."""
@@ -84,11 +88,18 @@ class Subject:
             return frozenset()
         return frozenset(self.tokenizer.special_tokens) - {""}
 
-    def ids(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
-        """Return the ids of each text, or the library's failure in their place."""
+    def ids(
+        self, texts: Sequence[str], encode: EncodeBatch | None = None
+    ) -> list[tuple[int, ...] | str]:
+        """Return the ids of each text, or the library's failure in their place.
+
+        `encode` is a call of the tokenizer to use in place of `encode_batch`.
+        """
         self.asked.texts += len(texts)
         self.asked.bytes += sum(len(t.encode("utf-8", "surrogatepass")) for t in texts)
-        return self.calls.each(self.key, "encode", _encode(self.tokenizer), texts)
+        return self.calls.each(
+            self.key, "encode", _encode(encode or self.tokenizer.encode_batch), texts
+        )
 
     def in_pre_tokens(self, texts: Sequence[str]) -> list[InPreTokens | str]:
         """Return ids and pre-token numbers of each text, or the library's failure.
@@ -161,8 +172,8 @@ def _trip(text: str, ids: tuple[int, ...], back: tuple[str] | str) -> Trip:
     return Trip(text=text, ids=ids, back=back[0])
 
 
-def _encode(tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[tuple[int, ...]]]:
-    return lambda texts: [_plain(ids) for ids in tokenizer.encode_batch(list(texts))]
+def _encode(encode: EncodeBatch) -> Callable[[Sequence[str]], list[tuple[int, ...]]]:
+    return lambda texts: [_plain(ids) for ids in encode(list(texts))]
 
 
 def _encode_in_pre_tokens(

@@ -31,6 +31,7 @@ from pydantic_core import CoreSchema
 
 from tokbench.bench.count.tally import Cell, CellKey
 from tokbench.bench.errors import TokenizerError
+from tokbench.bench.markup import plural
 from tokbench.bench.model import Finding, Measurement, MetricSpec
 from tokbench.bench.run.probe import Examination, TokenizerSuite
 from tokbench.suites.ids.adversarial import adversarial
@@ -42,6 +43,7 @@ from tokbench.suites.ids.comparing import (
     suspects,
     witnesses,
 )
+from tokbench.suites.ids.ways import DIFFERING_BY_WAY, OtherIds, joined_and_cut, other_ids
 
 NONCONFORMING = MetricSpec(
     name="nonconforming_texts",
@@ -60,6 +62,8 @@ NONCONFORMING = MetricSpec(
 )
 
 Verdict = Literal["exact", "exact except", "wrong"]
+JOINED_DOCUMENTS = "joined_documents"
+"""Category of documents of a slice that were joined and cut at other places."""
 
 
 class Engine(BaseModel):
@@ -109,8 +113,15 @@ class Conformance(TokenizerSuite):
         20_000, ge=1, description="Code points of the longest run of one character."
     )
     code_points: bool = Field(True, description="Ask about every code point, 9 MB of text.")
+    ways: int = Field(
+        50,
+        ge=0,
+        description="Documents of each slice that are joined and cut at other places, and asked in "
+        "batches of other shapes, in other orders, again, and on 2 and 8 threads where the engine has "
+        "such a call; 0 for none.",
+    )
 
-    metrics: ClassVar[tuple[MetricSpec, ...]] = (NONCONFORMING,)
+    metrics: ClassVar[tuple[MetricSpec, ...]] = (NONCONFORMING, DIFFERING_BY_WAY)
 
     def together(self, tokenizers: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Return each engine with its reference."""
@@ -133,7 +144,35 @@ class Conformance(TokenizerSuite):
             ledger.add(place)
             yield place.measurement(pair)
             yield from witnesses(comparison, place.found, "conformance", place.key)
+        if self.ways:
+            yield from self._other_ways(comparison, examination, ledger)
         yield ledger.verdict(pair)
+
+    def _other_ways(
+        self, comparison: LoadedPair, examination: Examination, ledger: EngineLedger
+    ) -> Iterator[Measurement | Finding]:
+        """Ask the engine in other ways, and for documents joined and cut, with its reference."""
+        cut = Differences()
+        n = 0
+        for cell in examination.tallies.counted():
+            if cell.key.tokenizer != comparison.pair.first:
+                continue
+            rows = examination.drawn(cell, self.ways, "conformance")
+            found = examination.documents(cell.key.corpus, cell.key.language, rows)
+            texts = [text for _, some in found for text in some]
+            seed = f"{examination.seed}/{cell.key.corpus}/{cell.key.language}"
+            parts = joined_and_cut(texts, seed)
+            n += len(parts)
+            cut.look_at(comparison, parts, ["joined"] * len(parts))
+            for one in other_ids(comparison.first, [*texts, *parts], seed):
+                ledger.add_way(one)
+                yield one.measurement(cell.key, len(texts) + len(parts))
+                if one.texts:
+                    yield one.finding(cell.key)
+        place = ComparedTexts(found=cut, n=n, category=JOINED_DOCUMENTS)
+        ledger.add(place)
+        yield place.measurement(comparison.pair)
+        yield from witnesses(comparison, cut, "conformance", None)
 
     def _places(self, comparison: LoadedPair, examination: Examination) -> Iterator[ComparedTexts]:
         yield from _corpora(comparison, examination)
@@ -233,6 +272,7 @@ class EngineLedger:
 
     documents: int = 0
     strings: int = 0
+    joined: int = 0
     unexpected: int = 0
     differing: Counter[str] = field(default_factory=Counter)
     gone: int = 0
@@ -241,12 +281,20 @@ class EngineLedger:
     def add(self, place: ComparedTexts) -> None:
         """Take a place in."""
         self.documents += place.n if place.key else 0
-        self.strings += 0 if place.key else place.n
+        joined = place.category == JOINED_DOCUMENTS
+        self.joined += place.n if joined else 0
+        self.strings += 0 if place.key or joined else place.n
         self.unexpected += place.n if place.gone else place.found.unexpected
         self.gone += place.n if place.gone else 0
         self.refused += place.found.refused
         for explanation, n in place.found.reasons.items():
             self.differing[explanation.rpartition(":")[2]] += n
+
+    def add_way(self, found: OtherIds) -> None:
+        """Take in what another way of asking gave."""
+        if found.texts:
+            self.unexpected += found.texts
+            self.differing[found.way] += found.texts
 
     @property
     def kind(self) -> Verdict:
@@ -267,6 +315,7 @@ class EngineLedger:
                 "reference": pair.second,
                 "documents": self.documents,
                 "strings": self.strings,
+                "joined": self.joined,
                 "unexpected": self.unexpected,
                 "allowed": self.differing.total() + self.gone - self.unexpected,
                 "differing": dict(sorted(self.differing.items())),
@@ -276,6 +325,8 @@ class EngineLedger:
 
     def _said(self, pair: Pair) -> str:
         asked = f"{self.documents:,} documents and {self.strings:,} adversarial strings"
+        if self.joined:
+            asked += f", {plural(self.joined, 'text')} of documents joined and cut"
         if self.refused:
             asked += f", of which both refuse {self.refused:,}"
         by_reason = ", ".join(f"{n:,} {name}" for name, n in sorted(self.differing.items()))
