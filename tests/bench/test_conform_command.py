@@ -46,7 +46,7 @@ def test_an_engine_of_the_command_line_is_wrong_with_a_witness(
     assert done.returncode == 1, done.stderr
     table, splits = done.stdout.split("\n\n")
     assert table.splitlines()[1].split() == ["splits", "reference", "wrong"]
-    assert splits.startswith("splits: wrong: on 1 texts (1 other) not the ids of reference")
+    assert splits.startswith("splits: wrong: on 5 texts (5 other) not the ids of reference")
     assert "differ on 'the' (U+0074 U+0068 U+0065) from token 0 on (258 259 and 257)" in splits
     assert not (folder / "runs").exists()
 
