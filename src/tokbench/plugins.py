@@ -111,6 +111,8 @@ __all__ = [
     "AnchorPlugin",
     "ArrayTally",
     "Block",
+    "BudgetOutcome",
+    "BudgetPlugin",
     "Case",
     "Cell",
     "CellKey",
