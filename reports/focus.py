@@ -18,9 +18,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from tokbench.bench.count.resampling import Units, units_of
-from tokbench.bench.count.stats import HIGH, LOW, SHORT, weighted_totals
+from tokbench.bench.count.resampling import Units, unit_of, units_of
+from tokbench.bench.count.stats import HIGH, LOW, MAX_UNITS, SHORT, weighted_totals
 from tokbench.reports.view import View
 
 FloatArray = npt.NDArray[np.float64]
@@ -96,7 +97,7 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
     languages = tuple(view.languages(corpus))
     names = tuple(name for name in view.tokenizers if (name, corpus) in view.measured)
     aligned = view.pivot(corpus) is not None and view.refusal(corpus) is None
-    counts = {name: counts_of(view, name, corpus) for name in names}
+    counts = {name: _units_of(view, name, corpus) for name in names}
     measured = np.full((len(names), len(languages)), np.nan)
     drawn = np.full((n_draws, len(names), len(languages)), np.nan)
     blocks = _blocks(view, corpus, counts, aligned=aligned)
@@ -104,7 +105,7 @@ def _rates(view: View, corpus: str, n_draws: int) -> Rates:
     by_size = groupby(sorted(blocks, key=lambda block: block.n), key=lambda block: block.n)
     for n, same in ((n, list(some)) for n, some in by_size):
         units = _units(view, corpus, n, n_draws)
-        totals = np.vstack([units.totals(block.counts) for block in same])
+        totals = np.vstack([block.counts for block in same]).astype(np.float64)
         weighted = weighted_totals(totals, units.weights().astype(SHORT))
         ends = np.cumsum([len(block.counts) for block in same])
         for block, found in zip(same, np.split(weighted, ends[:-1]), strict=True):
@@ -137,30 +138,57 @@ class _DrawnBlock(NamedTuple):
     """One language: which tokenizers counted all of its documents, and what they counted."""
 
     language: str
+    n: int
+    """Documents."""
     whole: Sequence[int]
     counts: npt.NDArray[np.int64]
-    """Tokens for each of them and, below, content; shape (len(whole) + 1, n)."""
+    """Tokens for each of them and, below, content; shape (len(whole) + 1, units)."""
+
+
+class _CountedUnits(NamedTuple):
+    """Documents, tokens and bytes of each unit that is drawn; shape (3, units)."""
+
+    sums: npt.NDArray[np.int64]
 
     @property
     def n(self) -> int:
         """Documents."""
-        return int(self.counts.shape[1])
+        return int(self.sums[0].sum())
+
+
+def _units_of(view: View, tokenizer: str, corpus: str) -> dict[str, _CountedUnits]:
+    """Return what each language's units hold; of the documents a row group is read at a time."""
+    names = "language", "tokens", "bytes"
+    found: dict[str, _CountedUnits] = {}
+    for table in view.results.document_groups(tokenizer, corpus, names):
+        for language, counts in _by_language(table).items():
+            n = view.corpora[corpus].get(language, {}).get("documents", 0)
+            sums = found.setdefault(
+                language, _CountedUnits(np.zeros((3, min(n, MAX_UNITS)), np.int64))
+            )
+            rows = np.arange(len(counts[0])) + sums.n
+            if rows[-1] < n:  # more than the corpus has are in a folder that was edited
+                added = np.stack([np.ones_like(rows), *counts])
+                np.add.at(sums.sums.T, unit_of(rows, n), added.T)
+    return found
 
 
 def _blocks(
-    view: View, corpus: str, counts: Mapping[str, Mapping[str, Counts]], *, aligned: bool
+    view: View, corpus: str, counts: Mapping[str, Mapping[str, _CountedUnits]], *, aligned: bool
 ) -> Iterator[_DrawnBlock]:
     """Yield the languages of a corpus that any tokenizer counted as a whole."""
     names = list(counts)
     for language in view.languages(corpus):
         n = view.corpora[corpus][language]["documents"]
         whole = [
-            t for t, name in enumerate(names) if len(counts[name].get(language, ((),))[0]) == n
+            t
+            for t, name in enumerate(names)
+            if n and language in counts[name] and counts[name][language].n == n
         ]
         if whole:  # where documents failed, a total over the rest would look cheaper
-            tokens = [counts[names[t]][language][0] for t in whole]
-            content = np.full(n, 1000) if aligned else counts[names[whole[0]]][language][1]
-            yield _DrawnBlock(language, whole, np.vstack([*tokens, content]))
+            units = [counts[names[t]][language].sums for t in whole]
+            content = units[0][0] * 1000 if aligned else units[0][2]
+            yield _DrawnBlock(language, n, whole, np.vstack([*(one[1] for one in units), content]))
 
 
 def _units(view: View, corpus: str, n: int, resamples: int) -> Units:
@@ -176,6 +204,10 @@ Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 def counts_of(view: View, tokenizer: str, corpus: str) -> Mapping[str, Counts]:
     """Return tokens and bytes of each document, by language; those last read are kept."""
     table = view.results.documents(tokenizer, corpus, columns=("language", "tokens", "bytes"))
+    return _by_language(table)
+
+
+def _by_language(table: pa.Table) -> dict[str, Counts]:
     keys = table["language"].combine_chunks().dictionary_encode()
     place = keys.indices.to_numpy()
     tokens, size = table["tokens"].to_numpy(), table["bytes"].to_numpy()

@@ -79,7 +79,7 @@ def pooled_ratio(
     )
     numerator = top.tally.documents[column][mine].astype(np.float64)
     denominator = bottom.tally.documents[column][theirs].astype(np.float64)
-    unit = tallies.resampling.units(top.key.corpus, top.key.language).of_document[rows]
+    unit = tallies.resampling.units(top.key.corpus, top.key.language).of_rows(rows)
     value, interval = tallies.resampling.paired_ratio(
         top.key.corpus, numerator, denominator, unit=unit
     )

@@ -31,6 +31,9 @@ METADATA_KEY = b"tokbench"
 MAPPED_BYTES = 64 * 2**20
 """Size of a file up to which it is mapped, and above which batches are read one by one."""
 
+MAPPED_BATCHES = 64
+"""Batches whose heads are read from one mapping of their file."""
+
 WEIGHT = "weight"
 """Column of a slice whose corpus has weights, and of no other."""
 
@@ -178,11 +181,10 @@ class Slice:
 
     def batch_rows(self) -> list[int]:
         """Return how many documents each batch holds."""
-        import pyarrow as pa
-
-        with pa.memory_map(str(self.path)) as file:  # of each batch only its head is touched
-            reader = pa.ipc.open_file(file)
-            return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+        rows: list[int] = []
+        while some := _rows_from(self.path, len(rows)):
+            rows += some
+        return rows
 
     @property
     def ids(self) -> Sequence[str]:
@@ -216,9 +218,10 @@ class Slice:
 
         A document without a cluster is a cluster of its own, named after its id.
         """
-        found = [c for b in record_batches(self.path) for c in b.column("cluster").to_pylist()]
-        if all(cluster is None for cluster in found):
+        columns = (batch.column("cluster") for batch in record_batches(self.path))
+        if all(column.null_count == len(column) for column in columns):
             return None
+        found = [c for b in record_batches(self.path) for c in b.column("cluster").to_pylist()]
         named = zip(self.document_ids(), found, strict=True)
         return [f"document {id}" if cluster is None else cluster for id, cluster in named]
 
@@ -327,6 +330,18 @@ def _open(path: Path) -> Any:
     # pages of a mapped file count as memory of each process until the system needs them
     small = path.stat().st_size <= MAPPED_BYTES
     return pa.ipc.open_file((pa.memory_map if small else pa.OSFile)(str(path)))
+
+
+def _rows_from(path: Path, first: int) -> list[int]:
+    """Return the documents of the next batches of a slice, a few of them; none at its end."""
+    import pyarrow as pa
+
+    # of each batch only the head is touched, but the system maps its neighbourhood too: the file
+    # is mapped anew for every few batches, or a long one would come to lie in memory
+    with pa.memory_map(str(path)) as file:
+        reader = pa.ipc.open_file(file)
+        stop = min(first + MAPPED_BATCHES, reader.num_record_batches)
+        return [reader.get_batch(i).num_rows for i in range(first, stop)]
 
 
 def record_batches(path: Path, first: int = 0, stop: int | None = None) -> Iterator[Any]:

@@ -30,17 +30,17 @@ KEPT_BYTES = 64 * 2**20
 class Units:
     """How the documents of a slice are grouped for resampling.
 
-    `of_document[i]` is the unit that document i belongs to.
+    Document i is a unit of its own, or belongs to a block or a cluster; see `of_rows`.
     """
 
-    of_document: npt.NDArray[np.int64]
+    documents: int
     n: int
     """Units that are drawn."""
     name: str
-    one_each: bool
-    """Whether document i is unit i."""
     resamples: int
     seed: int
+    clusters: npt.NDArray[np.int64] | None = None
+    """The unit of each document where clusters say it; shape (documents,)."""
 
     @property
     def draws(self) -> tuple[int, int]:
@@ -53,11 +53,22 @@ class Units:
 
     def totals(self, counts: npt.NDArray[np.int64]) -> FloatArray:
         """Add counts per document up to units; the last axis is documents."""
-        if self.one_each:
-            return counts.astype(np.float64)
         grouped = np.zeros((*counts.shape[:-1], self.n))
-        np.add.at(grouped.T, self.of_document, counts.T)
+        np.add.at(grouped.T, self.of_rows(np.arange(self.documents)), counts.T)
         return grouped
+
+    def of_rows(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the units that documents belong to, by their rows in the slice."""
+        return unit_of(rows, self.documents) if self.clusters is None else self.clusters[rows]
+
+
+def unit_of(rows: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """Return the units of some of n documents without clusters: each its own, or its block.
+
+    >>> unit_of(np.array([0, 9]), 10).tolist(), unit_of(np.array([0, 1, 8191]), 8192).tolist()
+    ([0, 9], [0, 0, 4095])
+    """
+    return rows * MAX_UNITS // n if n > MAX_UNITS else rows
 
 
 def make_units(facts: CorpusFacts, *, resamples: int, seed: int) -> Units:
@@ -81,21 +92,18 @@ def units_of(
     language; what adds languages up must pair different draws of them. The same arguments give the
     same weights, in a run and in a report on it.
     """
+    of_document: npt.NDArray[np.int64] | None = None
+    n_units, name = min(n, MAX_UNITS), "block of documents" if n > MAX_UNITS else "document"
     if clusters is not None:
-        _, of_document = np.unique(np.array(clusters), return_inverse=True)
-        name = "cluster"
-    elif n > MAX_UNITS:
-        of_document, name = np.arange(n) * MAX_UNITS // n, "block of documents"
-    else:
-        of_document, name = np.arange(n), "document"
-    n_units = int(of_document.max()) + 1 if n else 0
+        named, of_document = np.unique(np.array(clusters), return_inverse=True)
+        n_units, name = len(named), "cluster"
     return Units(
-        of_document=of_document.astype(np.int64),
+        documents=n,
         n=max(n_units, 1),
         name=name,
-        one_each=name == "document" and n > 0,
         resamples=resamples,
         seed=seed_of(seed, corpus),
+        clusters=of_document,
     )
 
 
@@ -137,10 +145,12 @@ class Resampling:
         """Return a column added up per unit, shape (n_units,); failed documents count nothing."""
         key = cell.key, column
         if key not in self._totals:
-            facts = self._corpora[cell.key.place]
-            counts = np.zeros(len(facts.document_ids), np.int64)
-            counts[cell.tally.rows] = cell.tally.documents[column]
-            self._totals[key] = self.units(facts.corpus, facts.language).totals(counts)
+            units = self.units(cell.key.corpus, cell.key.language)
+            found = np.zeros(units.n)
+            for part in cell.tally.parts():
+                mine = units.of_rows(part.rows)
+                found += np.bincount(mine, part.documents[column], minlength=units.n)
+            self._totals[key] = found
         return self._totals[key]
 
     def resampled(self, cell: Cell, column: str) -> FloatArray:
@@ -194,7 +204,7 @@ class Resampling:
         """Return Σ numerator ÷ Σ denominator over a part of a corpus, and its interval.
 
         Both have shape (n,), one value per document that both sides have. `unit` says which of
-        the corpus's units each belongs to (`Units.of_document`): documents of one cluster stay
+        the corpus's units each belongs to (`Units.of_rows`): documents of one cluster stay
         together; without it each is a unit of its own.
         """
         if not denominator.sum():

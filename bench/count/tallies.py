@@ -12,6 +12,7 @@ from tokbench.bench.count.tally import (
     EXACT,
     LOSS_CAUSES,
     NORMALIZED,
+    ArrayTally,
     Cell,
     CellKey,
     CorpusFacts,
@@ -101,6 +102,10 @@ def kept_documents(tally: Tally) -> int:
 
     Outer white space, one added leading space and the Unicode normal form may differ.
     """
-    lost = sum(tally.documents[f"lost_{cause}"] for cause in LOSS_CAUSES)
-    kinds = tally.documents["round_trip"]
+    return sum(map(_kept_documents, tally.parts()))
+
+
+def _kept_documents(part: ArrayTally) -> int:
+    lost = sum(part.documents[f"lost_{cause}"] for cause in LOSS_CAUSES)
+    kinds = part.documents["round_trip"]
     return int(((kinds == EXACT) | ((kinds == NORMALIZED) & (lost == 0))).sum())

@@ -16,6 +16,9 @@ from tokbench.bench.results.schemas import COUNTS, DOCUMENTS
 GROUP_ROWS = 65_536
 """Rows of every table but the last, independent of how documents were batched for counting."""
 
+JOINED_ROWS = 8_192
+"""Rows from which on parts become a table; what waits in memory."""
+
 
 def documents_tables(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Table]:
     """Yield the documents of some cells, in order; null where words are undefined."""
@@ -40,7 +43,7 @@ def _counted_together(cells: Sequence[Cell], tallies: Tallies) -> Iterator[pa.Ta
         facts = tallies.facts(cell.key)
         for tally in cell.tally.parts():
             waiting.append(_TallyPart(tally, facts))
-            if sum(part.tally.n for part in waiting) >= GROUP_ROWS:
+            if sum(part.tally.n for part in waiting) >= JOINED_ROWS:
                 yield _documents(waiting)
                 waiting = []
     if waiting:

@@ -6,6 +6,7 @@ seal the folder anew; those of an older run and the noisy ones have no seal.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
@@ -51,26 +52,32 @@ def check_findings(table: pa.Table, path: Path) -> pa.Table:
     return table
 
 
-def check_documents(table: pa.Table, counted: Mapping[str, int], path: Path) -> pa.Table:
-    """Return counts per document as they are; raise `ResultsError` where they cannot be.
-
-    `counted` is the number of documents of each language that `run.json` says were counted.
-    """
+def check_documents(table: pa.Table, path: Path) -> pa.Table:
+    """Return counts per document as they are; raise `ResultsError` where they cannot be."""
     for field in table.schema:
         column = table[field.name]
         if field.name not in _MAY_BE_NULL and column.null_count:
             raise _damaged(path, f"a document without {field.name}")
         if pa.types.is_signed_integer(field.type) and (pc.min(column).as_py() or 0) < 0:
             raise _damaged(path, f"a negative number of {field.name}")
-    if "language" in table.column_names:
-        there = {
-            row["values"]: row["counts"] for row in pc.value_counts(table["language"]).to_pylist()
-        }
-        for language in sorted(there.keys() | counted.keys()):
-            n, expected = there.get(language, 0), counted.get(language, 0)
-            if n != expected:
-                raise _damaged(path, f"{n} of {expected} documents of {language[:80]!r}")
     return table
+
+
+def documents_of(table: pa.Table) -> Counter[str]:
+    """Return how many documents of each language there are."""
+    found = pc.value_counts(table["language"]).to_pylist()
+    return Counter({row["values"]: row["counts"] for row in found})
+
+
+def check_counted(there: Mapping[str, int], counted: Mapping[str, int], path: Path) -> None:
+    """Raise `ResultsError` where documents are missing, or too many.
+
+    `counted` is the number of documents of each language that `run.json` says were counted.
+    """
+    for language in sorted(there.keys() | counted.keys()):
+        n, expected = there.get(language, 0), counted.get(language, 0)
+        if n != expected:
+            raise _damaged(path, f"{n} of {expected} documents of {language[:80]!r}")
 
 
 def check_vocabulary(table: pa.Table, n_ids: int, path: Path) -> pa.Table:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,10 +24,12 @@ from tokbench.bench.files import parse_json, read_bounded
 from tokbench.bench.results.digest import digest_of, table_digest
 from tokbench.bench.results.ranked import derived
 from tokbench.bench.results.rows import (
+    check_counted,
     check_documents,
     check_findings,
     check_measurements,
     check_vocabulary,
+    documents_of,
 )
 from tokbench.bench.results.run_file import LARGEST, read_run_file
 from tokbench.bench.results.schemas import (
@@ -122,12 +125,31 @@ class Results:
     ) -> pa.Table:
         """Counts per document of one tokenizer on one corpus; all columns, or those named."""
         name = f"documents/{tokenizer}@{corpus}.parquet"
-        counted = {
+        table = check_documents(self._table(name, DOCUMENTS, columns), self.folder / name)
+        if "language" in table.column_names:
+            check_counted(documents_of(table), self._counted(tokenizer, corpus), self.folder / name)
+        return table
+
+    def document_groups(
+        self, tokenizer: str, corpus: str, columns: Sequence[str]
+    ) -> Iterator[pa.Table]:
+        """Yield what `documents` returns in tables of at most 65,536 rows, read one by one.
+
+        `columns` name the language. That no document is missing is known after the last table.
+        """
+        name = f"documents/{tokenizer}@{corpus}.parquet"
+        path, there = self.folder / name, Counter[str]()
+        for table in self._groups(name, DOCUMENTS, columns):
+            yield check_documents(table, path)
+            there += documents_of(table)
+        check_counted(there, self._counted(tokenizer, corpus), path)
+
+    def _counted(self, tokenizer: str, corpus: str) -> dict[str, int]:
+        return {
             cell["language"]: cell["n"]
             for cell in self.run["cells"]
             if (cell["tokenizer"], cell["corpus"]) == (tokenizer, corpus) and cell["n"]
         }
-        return check_documents(self._table(name, DOCUMENTS, columns), counted, self.folder / name)
 
     def vocabulary(self, tokenizer: str) -> pa.Table:
         """Id, bytes and kind of the entries of a tokenizer, from a run that keeps ids."""
@@ -175,7 +197,7 @@ class Results:
         names += [f"documents/{tokenizer}@{corpus}.parquet" for tokenizer, corpus in pairs]
         if self.run["config"].get("keep_ids"):
             names += [f"vocabulary/{name}.parquet" for name in {t for t, _ in pairs}]
-        if digest_of({n: table_digest(self._read(n)) for n in names}) != self.run["digest"]:
+        if digest_of({n: table_digest(self._whole(n)) for n in names}) != self.run["digest"]:
             raise ResultsError(
                 f"{self.folder}: the digest of the tables is not the one in run.json: a file is "
                 "damaged or was edited; restore the folder, or run its config again with --new"
@@ -244,10 +266,25 @@ class Results:
     def _table(
         self, name: str, schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> pa.Table:
+        """Return a table as it is today, in one piece."""
+        self._check_named(name)
+        table = self._whole(name, None if self.is_old else columns)
+        return self._as_today(name, table, schema, columns)
+
+    def _groups(self, name: str, schema: pa.Schema, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield the row groups of a table."""
+        self._check_named(name)
+        for table in self._read(name, None if self.is_old else columns, whole=False):
+            yield self._as_today(name, table, schema, columns)
+
+    def _check_named(self, name: str) -> None:
         if name not in _NOISY and name not in self.run.get("files", {name}):
             raise ResultsError(f"{self.folder / name}: is not among the files of run.json")
+
+    def _as_today(
+        self, name: str, table: pa.Table, schema: pa.Schema, columns: Sequence[str] | None
+    ) -> pa.Table:
         try:
-            table = self._read(name, None if self.is_old else columns)
             if self.is_old and schema is MEASUREMENTS and "ranked" not in table.column_names:
                 table = table.append_column("ranked", derived(table, self.run["policy"]))
             table = _in_schema(table, schema, old=self.is_old).select(columns or schema.names)
@@ -260,10 +297,18 @@ class Results:
                 )
         return table
 
-    def _read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+    def _whole(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        (table,) = self._read(name, columns, whole=True)
+        return table
+
+    def _read(self, name: str, columns: Sequence[str] | None, *, whole: bool) -> Iterator[pa.Table]:
         try:
             with pq.ParquetFile(self.folder / name) as file:  # `read_table` loads pyarrow.dataset
-                return file.read(columns)
+                if whole:
+                    yield file.read(columns)
+                    return
+                for number in range(file.num_row_groups):
+                    yield file.read_row_group(number, columns)
         except (OSError, pa.ArrowException) as exc:
             raise ResultsError(f"{self.folder / name}: cannot be read ({exc})") from exc
 

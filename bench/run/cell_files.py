@@ -131,6 +131,8 @@ class StoredTally(Sums):
             findings += part.findings
             failed += part.failed_rows
             self.neighbours = self.neighbours or part.neighbours
+            for column in COLUMNS:
+                self._totals[column] = self._totals.get(column, 0) + part.total(column)
         self.histogram_ids: IntArray = np.flatnonzero(histogram)
         self.histogram_counts: IntArray = histogram[self.histogram_ids]
         self.findings = first_of_each(findings)
@@ -140,6 +142,10 @@ class StoredTally(Sums):
         """Yield the tallies of its parts, in order."""
         for path in self._paths:
             yield _intact(path, {})
+
+    def round_trip_count(self, kind: int) -> int:
+        """Documents of one round-trip class."""
+        return sum(part.round_trip_count(kind) for part in self.parts())
 
     def gathered(
         self, column: Callable[[ArrayTally], npt.NDArray[Any]], kind: type[np.generic]

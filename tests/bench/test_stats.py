@@ -89,7 +89,7 @@ def test_languages_of_a_parallel_corpus_share_the_draws() -> None:
 
 def test_documents_of_a_cluster_are_drawn_together() -> None:
     made = units(5, clusters=("b", "a", "b", "c", "a"))
-    assert (made.n, made.name, made.one_each) == (3, "cluster", False)
+    assert (made.n, made.name) == (3, "cluster")
     counts = np.array([1, 10, 100, 1000, 10_000])
     assert made.totals(counts).tolist() == [10_010.0, 101.0, 1000.0]  # a, b, c
 
@@ -105,7 +105,7 @@ def test_many_documents_are_drawn_in_blocks_of_neighbours(monkeypatch: pytest.Mo
     monkeypatch.setattr(resampling, "MAX_UNITS", 4)
     made = units(10)
     assert (made.n, made.name) == (4, "block of documents")
-    assert made.of_document.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    assert made.of_rows(np.arange(10)).tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
     assert made.totals(np.arange(10)).sum() == 45
 
 
@@ -218,7 +218,7 @@ def test_a_ratio_of_two_tokenizers_is_paired() -> None:
 
 def test_the_documents_both_sides_have_are_resampled_in_their_clusters() -> None:
     """Where documents failed, what is left keeps the units of the corpus."""
-    of_document = units(12, clusters=("a",) * 6 + ("b",) * 6).of_document
+    of_document = units(12, clusters=("a",) * 6 + ("b",) * 6).of_rows(np.arange(12))
     rows = np.array([0, 1, 2, 3, 4, 7, 8, 9, 10, 11])  # one of each cluster failed
     draws = resampling.Resampling(cells=[], corpora={}, resamples=500, seed=0)
     top, bottom = np.repeat([2.0, 6.0], 5), np.repeat([1.0, 2.0], 5)
