@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tokbench.bench.count import resampling
+from tokbench.bench.count.resampling import drawn_units
 from tokbench.bench.run.runner import RunOutcome
+from tokbench.reports import focus
 from tokbench.reports.focus import Rates, rates, standings
 from tokbench.reports.view import View
 
@@ -115,3 +118,21 @@ def test_fewer_draws_are_the_first_of_more_and_are_read_once(run: RunOutcome) ->
     assert np.array_equal(alone.drawn, few.drawn)
     assert np.array_equal(more.drawn, many.drawn)
     assert np.shares_memory(rates(first, "texts", 30).drawn, rates(first, "texts", 20).drawn)
+
+
+def test_many_documents_are_added_up_in_the_blocks_that_the_run_draws(
+    run: RunOutcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = rates(View(run.results), "single")
+    for module in (resampling, focus):
+        monkeypatch.setattr(module, "MAX_UNITS", 7)
+    found = rates(View(run.results), "single")
+    assert found.measured.tolist() == plain.measured.tolist()
+    units = drawn_units(N, "single/en", resamples=len(found.drawn), seed=0)
+    assert units.n == 7
+    table = run.results.documents("pieces", "single", columns=("language", "tokens", "bytes"))
+    tokens, size = (
+        units.weights @ units.totals(table[name].to_numpy()) for name in ("tokens", "bytes")
+    )
+    drawn = found.drawn[:, found.tokenizers.index("pieces"), 0]
+    assert drawn == pytest.approx(tokens * 1000 / size, rel=1e-6)
