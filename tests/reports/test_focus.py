@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tokbench.bench.count import resampling
-from tokbench.bench.count.resampling import drawn_units
+from tokbench.bench.count.resampling import units_of
 from tokbench.bench.run.runner import RunOutcome
 from tokbench.reports import focus
 from tokbench.reports.focus import Rates, rates, standings
@@ -128,11 +128,11 @@ def test_many_documents_are_added_up_in_the_blocks_that_the_run_draws(
         monkeypatch.setattr(module, "MAX_UNITS", 7)
     found = rates(View(run.results), "single")
     assert found.measured.tolist() == plain.measured.tolist()
-    units = drawn_units(N, "single/en", resamples=len(found.drawn), seed=0)
+    units = units_of(N, "single", resamples=len(found.drawn), seed=0)
     assert units.n == 7
     table = run.results.documents("pieces", "single", columns=("language", "tokens", "bytes"))
     tokens, size = (
-        units.weights @ units.totals(table[name].to_numpy()) for name in ("tokens", "bytes")
+        units.weights() @ units.totals(table[name].to_numpy()) for name in ("tokens", "bytes")
     )
     drawn = found.drawn[:, found.tokenizers.index("pieces"), 0]
     assert drawn == pytest.approx(tokens * 1000 / size, rel=1e-6)
