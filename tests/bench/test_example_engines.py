@@ -20,10 +20,13 @@ PACKAGES = {
     "quicktok": "quicktok-v1",
     "fastokens": "fastokens",
     "gigatoken": "gigatoken",
+    "splintr": "splintr-rs",
+    "tuetoken": "tuetoken",
 }
-RANK_FILES = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "fastokens": {"file": "ranks", "encoding": "cl100k_base"},
     "gigatoken": {"file": "ranks", "pretokenizer": "gpt4"},
+    "tuetoken": {"file": "tokenizer.json"},
 }
 CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 """The name of cl100k_base.tiktoken in a cache of tiktoken."""
@@ -82,8 +85,8 @@ def test_an_engine_that_is_not_installed_says_what_to_install(
 ) -> None:
     missing = [name for name, package in PACKAGES.items() if version_of(package) is None]
     if not missing:
-        pytest.skip("all four engines are installed")
-    options = {"type": missing[0], **RANK_FILES.get(missing[0], {"encoding": "cl100k_base"})}
+        pytest.skip("all engines are installed")
+    options = {"type": missing[0], **OPTIONS.get(missing[0], {"encoding": "cl100k_base"})}
     config = {
         "name": "absent",
         "corpora": {"s": {"source": "builtin", "dataset": "sentences", "languages": ["eng_Latn"]}},
@@ -113,7 +116,7 @@ def test_the_engines_that_read_a_rank_file_give_tiktokens_ids(
     needs(engine)
     ranks = data_folder / "tiktoken_cache" / CL100K
     special = {"<|endoftext|>": 100257, "<|endofprompt|>": 100276}
-    options: dict[str, Any] = {**RANK_FILES[engine], "type": engine, "file": str(ranks)}
+    options: dict[str, Any] = {**OPTIONS[engine], "type": engine, "file": str(ranks)}
     config: dict[str, Any] = {
         "name": "ranks",
         "corpora": {"s": {"source": "builtin", "dataset": "sentences", "languages": ["tur_Latn"]}},
@@ -126,6 +129,33 @@ def test_the_engines_that_read_a_rank_file_give_tiktokens_ids(
     (installed / f"{engine}.yaml").write_text(json.dumps(config), encoding="utf-8")
     found = verdicts(installed, tokbench, f"{engine}.yaml", *QUICK)
     assert found["engine"]["verdict"] == "exact"
+
+
+@pytest.mark.parametrize("engine", ["splintr", "tuetoken"])
+def test_splintr_and_tuetoken_give_the_ids_of_their_references(
+    engine: str, installed: Path, tokbench: Tokbench, data_folder: Path
+) -> None:
+    """tuetoken is asked on 2 and 8 threads, splintr's pool of threads has 8."""
+    needs(engine)
+    file = {"file": str(data_folder / "tokenizers" / "gpt2" / "tokenizer.json")}
+    pairs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "splintr": ({"encoding": "cl100k_base", "threads": 8}, {"encoding": "cl100k_base"}),
+        "tuetoken": (file, file),
+    }
+    mine, reference = pairs[engine]
+    kind = "tiktoken" if "encoding" in reference else "huggingface"
+    config: dict[str, Any] = {
+        "name": engine,
+        "corpora": {"s": {"source": "builtin", "dataset": "sentences", "languages": ["tha_Thai"]}},
+        "tokenizers": {
+            "reference": {"type": kind, **reference},
+            "engine": {"type": engine, **mine},
+        },
+        "suites": {"conformance": {"engines": {"engine": "reference"}, "fuzz": 20}},
+    }
+    (installed / f"{engine}.yaml").write_text(json.dumps(config), encoding="utf-8")
+    found = verdicts(installed, tokbench, f"{engine}.yaml", *QUICK)
+    assert found["engine"]["verdict"].startswith("exact")
 
 
 def test_ids_of_a_published_engine_that_decode_to_the_right_text_are_found_wrong(

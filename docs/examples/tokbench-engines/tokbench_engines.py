@@ -8,10 +8,16 @@ Nothing here says that an engine is right: `tokbench conform` does.
 - quicktok-v1: C++, five vocabularies, whose files are in the package
 - fastokens: Rust, from a rank file
 - gigatoken: Rust, from a rank file
+- splintr-rs: Rust, vocabularies whose files are in the package
+- tuetoken: Rust, from a tokenizer.json
+
+An engine that says on how many threads a call runs can be asked on several. Pools of Rayon have
+as many threads as the process first asked for: `threads` of fastokens and splintr.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -34,7 +40,7 @@ from tokbench.plugins import (
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """What the four have in common: two calls, a vocabulary, and special tokens by spelling."""
+    """What they have in common: two calls, a vocabulary, and special tokens by spelling."""
 
     encode: Callable[[list[str]], Sequence[Ids]]
     decode: Callable[[list[list[int]]], Sequence[str]]
@@ -54,6 +60,17 @@ class Engine:
         return self.decode([np.asarray(one).tolist() for one in ids])
 
 
+@dataclass(frozen=True, kw_only=True)
+class ThreadedEngine(Engine):
+    """An engine whose batch call takes a number of threads."""
+
+    on: Callable[[list[str], int], Sequence[Ids]]
+
+    def encode_batch_on(self, texts: Sequence[str], threads: int) -> Sequence[Ids]:
+        """Return the ids of each text, encoded on so many threads."""
+        return self.on(list(texts), threads)
+
+
 def engine(
     package: str,
     options: object,
@@ -63,6 +80,7 @@ def engine(
     encode: Callable[[list[str]], Sequence[Ids]],
     decode: Callable[[list[list[int]]], Sequence[str]],
     byte_exact: bool = True,
+    on: Callable[[list[str], int], Sequence[Ids]] | None = None,
 ) -> Engine:
     """Put an engine together from what it says of itself: (id, bytes) of its ordinary entries."""
     found = dict(entries)
@@ -70,7 +88,7 @@ def engine(
     n_ids = max([*found, *specials]) + 1
     content = [found.get(i) if i not in specials else None for i in range(n_ids)]
     holes = frozenset(i for i in range(n_ids) if i not in found) - specials
-    return Engine(
+    made = Engine(
         encode=encode,
         decode=decode,
         vocabulary=Vocabulary(token_bytes=content, special_ids=specials, hole_ids=holes),
@@ -80,6 +98,7 @@ def engine(
         special_tokens=dict(special_tokens),
         byte_exact=byte_exact,
     )
+    return ThreadedEngine(**vars(made), on=on) if on else made
 
 
 @contextmanager
@@ -115,9 +134,9 @@ class BpeOpenai(TokenizerPlugin):
 
 
 def _known(content: Callable[[int], bytes], n_ids: int) -> Iterator[tuple[int, bytes]]:
-    """Ask for each id: `token_byte_values` of quicktok is not in the order of ids."""
+    """Ask for each id; one without an entry raises."""
     for i in range(n_ids):
-        with suppress(KeyError):
+        with suppress(KeyError, ValueError):
             yield i, content(i)
 
 
@@ -135,8 +154,8 @@ class Quicktok(TokenizerPlugin):
         encoding = quicktok.get_encoding(self.encoding)
         specials = {s: encoding.encode_single_token(s) for s in encoding.special_tokens_set}
 
-        def encode(texts: list[str]) -> list[Ids]:
-            ids, offsets = encoding.encode_batch(texts, 1)
+        def encode_on(texts: list[str], threads: int) -> list[Ids]:
+            ids, offsets = encoding.encode_batch(texts, threads)
             return [ids[start:end] for start, end in pairwise(offsets.tolist())]
 
         return engine(
@@ -144,7 +163,8 @@ class Quicktok(TokenizerPlugin):
             self.encoding,
             _known(encoding.decode_single_token_bytes, encoding.n_vocab),
             specials,
-            encode=encode,
+            encode=lambda texts: encode_on(texts, 1),
+            on=encode_on,
             decode=encoding.decode_batch,
             byte_exact=self.encoding != "qwen3",  # which normalizes to NFC
         )
@@ -161,10 +181,11 @@ class Fastokens(TokenizerPlugin):
     special_tokens: Mapping[str, int] | None = Field(
         default=None, description="id by spelling, in place of a preset"
     )
+    threads: int = Field(default=1, ge=1, description="threads of the process's pool")
 
     def load(self, context: LoadContext) -> Engine:
         """Build the engine."""
-        os.environ.setdefault("RAYON_NUM_THREADS", "1")  # its batch call uses a pool of threads
+        os.environ["RAYON_NUM_THREADS"] = str(self.threads)  # its batch call uses a pool
         with needs("fastokens"):
             import fastokens
         made = fastokens.Tokenizer.from_tiktoken(
@@ -227,7 +248,61 @@ class Gigatoken(TokenizerPlugin):
             made.vocab.items(),
             self.special_tokens,
             encode=lambda texts: [one(text) for text in texts],
+            on=lambda texts, threads: made.encode_batch_list(texts, parallel=threads > 1),
             decode=lambda ids: [back(some).decode("utf-8", "replace") for some in ids],
+        )
+
+
+class Splintr(TokenizerPlugin):
+    """splintr-rs, which carries the files of its vocabularies."""
+
+    encoding: str = Field(description="one of its names, such as cl100k_base or llama3")
+    threads: int = Field(default=1, ge=1, description="threads of the process's pool")
+
+    def load(self, context: LoadContext) -> Engine:
+        """Build the engine, without the special tokens that it adds for agents."""
+        os.environ["RAYON_NUM_THREADS"] = str(self.threads)
+        with needs("splintr-rs"):
+            import splintr
+        made = splintr.Tokenizer.from_pretrained(self.encoding)
+        n_ids = splintr.base_vocab_size(self.encoding)
+        one = made.encode_ordinary
+        return engine(
+            "splintr-rs",
+            self.encoding,
+            _known(made.decode_token_bytes, n_ids),
+            {spelling: i for spelling, i in made.special_tokens().items() if i < n_ids},
+            encode=lambda texts: [one(text) for text in texts],
+            decode=made.decode_batch_lossy,
+        )
+
+
+class Tuetoken(TokenizerPlugin):
+    """tuetoken with a byte-level tokenizer.json, whose entries it does not tell itself."""
+
+    file: str = Field(description="tokenizer.json")
+
+    def load(self, context: LoadContext) -> Engine:
+        """Build the engine; its entries are read from the file."""
+        with needs("tuetoken"):
+            import tuetoken
+        path = context.resolve(self.file)
+        made = tuetoken.Tokenizer(str(path))
+        told = json.loads(path.read_text(encoding="utf-8"))
+        specials = {one["content"]: one["id"] for one in told["added_tokens"] if one["special"]}
+        entries = (
+            (i, bytes(BYTE_OF[c] for c in spelled))
+            for spelled, i in told["model"]["vocab"].items()
+            if spelled not in specials
+        )
+        return engine(
+            "tuetoken",
+            None,
+            entries,
+            specials,
+            encode=lambda texts: made.encode_ordinary_batch(texts, 1),
+            on=made.encode_ordinary_batch,
+            decode=lambda ids: made.decode_batch(ids, 1),
         )
 
 
