@@ -122,15 +122,21 @@ def _ranked_cell(view: View, tokenizer: str, corpus: str, language: str) -> str:
 
 def _not_told_apart(view: View, corpus: str, names: Sequence[str]) -> Iterator[str]:
     """Yield the pairs of ranked tokenizers that no language's interval separates."""
+    kinds = {view.run["tokenizers"][name]["fingerprint"]: name for name in reversed(names)}
+    different = [name for name in names if name in kinds.values()]
     found = {
         language: pairs
         for language in view.languages(corpus)
-        if (pairs := [f"{a} ≈ {b}" for a, b in not_told_apart(view, corpus, language, names)])
+        if (pairs := [f"{a} ≈ {b}" for a, b in not_told_apart(view, corpus, language, different)])
     }
     if found:
         yield "Ranked tokenizers whose paired 95 % interval contains 1, so neither is better:"
-        lines = (f"{k}: {', '.join(pairs)}" for k, pairs in found.items())
+        lines = (f"{k}: {listed(pairs, most=MOST_PAIRS)}" for k, pairs in found.items())
         yield "\n".join(f"- {escape(line)}" for line in lines)
+
+
+MOST_PAIRS = 6
+"""Pairs of one language that are named; `show --metric token_ratio` prints all."""
 
 
 def not_told_apart(
