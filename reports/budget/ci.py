@@ -67,5 +67,5 @@ def _plotted(outcome: BudgetOutcome) -> Iterator[Plotted]:
                 measure="tokens",
                 unit="tokens",
                 value=one.tokens,
-                extra=one.status,
+                extra=one.status or "",
             )

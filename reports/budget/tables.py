@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, CostlyLines, FileTokens
+from tokbench.bench.commands.budget.outcome import BudgetOutcome, CostlyLines, FileTokens, total
 from tokbench.bench.commands.budget.report import BudgetPlugin
 from tokbench.bench.markup import count, escape, markdown_table, one_line, plural, table
 from tokbench.reports.budget.words import (
@@ -119,7 +119,7 @@ def _files(files: Sequence[FileTokens]) -> Shown:
 
 def _facts(one: FileTokens) -> list[str]:
     name = f"{one.base_file} → {one.file}" if one.status == "renamed" else one.file
-    return [name, one.tokenizer, one.status, count(one.base_tokens), count(one.tokens)]
+    return [name, one.tokenizer, one.status or "–", count(one.base_tokens), count(one.tokens)]
 
 
 def _sums(outcome: BudgetOutcome) -> Shown:
@@ -133,12 +133,8 @@ def _sums(outcome: BudgetOutcome) -> Shown:
                 if one.tokenizer == key and (name is None or name in one.groups)
             ]
             n = sum(one.status != "deleted" for one in mine)
-            base = None if outcome.base is None else _sum([one.base_tokens for one in mine])
-            now = _sum([one.tokens for one in mine])
+            base = None if outcome.base is None else total(one.base_tokens for one in mine)
+            now = total(one.tokens for one in mine)
             growth = None if base is None or now is None else now - base
             rows.append([name or "all", key, f"{n:,}", count(base), count(now), signed(growth)])
     return ["group", "tokenizer", "files", "base", "now", "growth"], rows, 2
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    return None if None in values else sum(value or 0 for value in values)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tokbench.bench.commands.budget.counts import TextCounts, count_all, entries_of, missing_texts
+from tokbench.bench.commands.budget.counts import Start, TextCounts, count_all, entries_of
 from tokbench.bench.commands.budget.git import Base, base_of
 from tokbench.bench.commands.budget.lines import dearest
-from tokbench.bench.commands.budget.outcome import BudgetOutcome, FileTokens, LimitCheck, Status
+from tokbench.bench.commands.budget.outcome import (
+    BudgetOutcome,
+    FileTokens,
+    LimitCheck,
+    Status,
+    total,
+)
 from tokbench.bench.commands.budget.schema import (
     BudgetTokenizer,
     LimitName,
@@ -21,10 +26,6 @@ from tokbench.bench.commands.budget.schema import (
 from tokbench.bench.commands.budget.store import Store
 from tokbench.bench.commands.budget.texts import Content, FilePair, MatchedFiles, collect
 from tokbench.bench.results.costs import context_used, price
-from tokbench.bench.workers.executors import Executor
-
-Start = Callable[[Sequence[Content]], AbstractContextManager[Executor]]
-"""Gives an executor that can encode these texts."""
 
 MOST_FILES = 5
 """Files whose lines are looked at."""
@@ -43,15 +44,12 @@ def check_budget(
     revision = revision or budget.base
     base = None if revision is None else base_of(revision, folder)
     files = collect(budget.groups, folder, base)
-    contents = _countable(files.pairs)
     with Store() as store:
-        missing = missing_texts(config, contents, store)
-        with start(missing) as executor:
-            counts = count_all(config, contents, store, executor)
+        counts = count_all(config, _countable(files.pairs), store, start)
     tokens = [
         _file_tokens(pair, key, counts, base) for pair in files.pairs for key in budget.tokenizers
     ]
-    checks = list(_checks(budget, tokens, has_base=base is not None))
+    checks = list(_checks(budget, tokens))
     worst = _worst(tokens, checks)
     texts = {pair.file: pair for pair in files.pairs}
     with start([c for one in worst for c in (texts[one.file].now,) if c]) as executor:
@@ -86,7 +84,7 @@ def _file_tokens(pair: FilePair, key: str, counts: TextCounts, base: Base | None
         base_file=pair.base_file,
         groups=pair.groups,
         tokenizer=key,
-        status="not counted" if now is None else _status(pair, base),
+        status=None if base is None else _status(pair),
         tokens=now,
         base_tokens=None if base is None else before,
         reason=reason or (reason_before and f"in the base it {reason_before}"),
@@ -104,11 +102,9 @@ def _tokens(content: Content | None, key: str, counts: TextCounts) -> tuple[int 
     return None, f"cannot be encoded: {counts.failed.get(place, 'the tokenizer failed')}"
 
 
-def _status(pair: FilePair, base: Base | None) -> Status:
+def _status(pair: FilePair) -> Status:
     if pair.now is None:
         return "deleted"
-    if base is None:
-        return "same"
     if pair.before is None:
         return "new"
     if pair.base_file != pair.file:
@@ -126,21 +122,10 @@ class _Sum:
     @classmethod
     def of(cls, files: Iterable[FileTokens]) -> _Sum:
         rows = list(files)
-        return cls(_total(one.tokens for one in rows), _total(one.base_tokens for one in rows))
+        return cls(total(one.tokens for one in rows), total(one.base_tokens for one in rows))
 
 
-def _total(values: Iterable[int | None]) -> int | None:
-    total = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total
-
-
-def _checks(
-    budget: TokenBudget, files: Sequence[FileTokens], *, has_base: bool
-) -> Iterator[LimitCheck]:
+def _checks(budget: TokenBudget, files: Sequence[FileTokens]) -> Iterator[LimitCheck]:
     for key, costs in budget.tokenizers.items():
         mine = [one for one in files if one.tokenizer == key]
         for name, group in budget.groups.items():

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -30,9 +31,13 @@ from tokbench.bench.workers.executors import Executor
 
 _LIBRARIES = ("tokbench", "tiktoken", "tokenizers", "sentencepiece")
 _SELF_CONTAINED = ("tiktoken", "huggingface", "sentencepiece", "tekken")
-"""Types whose options and files say all about the tokenizer, but for what the Hub holds."""
+"""Types whose options and files say all about the tokenizer, but for the Hub and samples."""
 _BATCH = 1_000_000
 """Characters that are encoded in one call, and one limit of time."""
+
+
+Start = Callable[[Sequence[Content]], AbstractContextManager[Executor]]
+"""Gives an executor that can encode these texts."""
 
 
 @dataclass(kw_only=True)
@@ -63,32 +68,31 @@ def entries_of(tokenizers: Mapping[str, BudgetTokenizer], folder: Path) -> tuple
     return config_of(entries, dict.fromkeys(entries, folder)), notes
 
 
-def missing_texts(config: Config, contents: Iterable[Content], store: Store) -> list[Content]:
-    """Return the texts that some tokenizer has to encode."""
-    texts = {one.sha256: one for one in contents}
-    known = [store.read(_identity(config, key), texts) for key in config.tokenizers]
-    return [one for sha, one in texts.items() if not all(sha in some for some in known)]
-
-
 def count_all(
-    config: Config, contents: Iterable[Content], store: Store, executor: Executor
+    config: Config, contents: Iterable[Content], store: Store, start: Start
 ) -> TextCounts:
     """Return the tokens of every text under every tokenizer of a config.
 
     No special token is added, and text that spells one is text.
     """
     texts = {one.sha256: one for one in contents}
+    names = {key: _identity(config, key) for key in config.tokenizers}
+    known = {key: store.read(name, texts) for key, name in names.items()}
     found = TextCounts()
-    for key in config.tokenizers:
-        name = _identity(config, key)
-        known = store.read(name, texts)
-        missing = {sha: one.text for sha, one in texts.items() if sha not in known}
-        if missing:
-            counted = _count(config, key, missing, executor, found)
-            store.write(name, counted)
-            known |= counted
-        found.tokens |= {(key, sha): n for sha, n in known.items()}
+    with start([one for sha, one in texts.items() if _is_new(sha, known)]) as executor:
+        for key, name in names.items():
+            missing = {sha: one.text for sha, one in texts.items() if sha not in known[key]}
+            if missing:
+                counted = _count(config, key, missing, executor, found)
+                store.write(name, counted)
+                known[key] |= counted
+    found.tokens = {(key, sha): n for key, some in known.items() for sha, n in some.items()}
     return found
+
+
+def _is_new(sha256: str, known: Mapping[str, Mapping[str, int]]) -> bool:
+    """Whether some tokenizer has to encode a text."""
+    return any(sha256 not in some for some in known.values())
 
 
 def _count(
@@ -139,12 +143,13 @@ def _lengths(texts: Sequence[str], tokenizer: Tokenizer) -> list[int | str]:
 def _identity(config: Config, key: str) -> str | None:
     """Return a hash of all that decides a tokenizer's counts; None where it is not known.
 
-    What a name stands for on the Hub may change, so such counts are not kept.
+    What a name stands for on the Hub or in a package of samples may change: such counts are not
+    kept.
     """
     entry = config.tokenizers[key]
     options = entry.model_dump(mode="json", exclude_none=True)
     kind = next((n for n in _SELF_CONTAINED if type(entry) is find(TokenizerPlugin, n)), None)
-    if kind is None or "hub" in options:
+    if kind is None or {"hub", "sample"} & options.keys():
         return None
     try:
         files = {

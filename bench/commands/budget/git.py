@@ -1,4 +1,6 @@
-"""Files as they are at a commit. No hook, monitor, filter or diff program of a repository runs."""
+"""Files as they are at a commit. No hook, monitor, filter or diff program of a repository runs:
+what is asked of git is plumbing over commits and the index.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,8 @@ def base_of(revision: str, folder: Path) -> Base:
     commit = _git(folder, "merge-base", revision, "HEAD", doing=told).decode().strip()
     inside = _git(folder, "rev-parse", "--show-prefix", doing=told).decode().rstrip("\n")
     listing = _git(folder, "ls-tree", "-r", "-z", "--full-tree", commit, doing=told)
-    diff = _git(
-        *(folder, "diff", "--name-status", "-z", "-M", "--diff-filter=R"),
-        *("--no-ext-diff", "--no-textconv", "--ignore-submodules", commit),
-        doing=told,
-    )
+    renames = ("diff-index", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", commit)
+    diff = _git(folder, *renames, doing=told)
     return Base(
         revision=revision,
         commit=commit,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from tokbench.bench.commands.budget.schema import LimitName
 
-Status = Literal["same", "changed", "new", "renamed", "deleted", "not counted"]
+Status = Literal["same", "changed", "new", "renamed", "deleted"]
 
 
 class _Fact(BaseModel):
@@ -22,7 +23,9 @@ class FileTokens(_Fact):
     base_file: str | None = Field(description="Path in the base; null if the file is new.")
     groups: tuple[str, ...] = Field(description="Groups that the file belongs to.")
     tokenizer: str = Field(description="Key of the tokenizer.")
-    status: Status = Field(description="How the file differs from the base.")
+    status: Status | None = Field(
+        description="How the file differs from the base; null without a base."
+    )
     tokens: int | None = Field(description="Tokens now; 0 if deleted, null if not counted.")
     base_tokens: int | None = Field(
         description="Tokens in the base; 0 if new, null without a base or if not counted."
@@ -110,6 +113,16 @@ class BudgetOutcome(_Fact):
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return self.model_dump(mode="json")
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """Return the sum of values, None where one is missing.
+
+    >>> total([1, 2]), total([1, None])
+    (3, None)
+    """
+    found = list(values)
+    return None if None in found else sum(value or 0 for value in found)
 
 
 def outcome_schema() -> dict[str, Any]:

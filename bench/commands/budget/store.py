@@ -19,8 +19,9 @@ create table if not exists counts (
 """
 _MOST = 900
 """Values of one query; older versions of SQLite take 999."""
-_DAYS = 90
-"""How long a count is kept that nobody asks for."""
+_DAY = 24 * 3600
+_KEPT = 90 * _DAY
+"""Seconds for which a count is kept that is not used."""
 
 
 class Store:
@@ -49,7 +50,7 @@ class Store:
     def __exit__(self, *_: object) -> None:
         """Forget what nobody asked for, and close."""
         if self._database is not None:
-            old = int(time.time()) - _DAYS * 24 * 3600
+            old = int(time.time()) - _KEPT
             with suppress(sqlite3.Error), self._database:
                 self._database.execute("delete from counts where used < ?", [old])
         self._close()
@@ -60,21 +61,27 @@ class Store:
         self._database = None
 
     def read(self, tokenizer: str | None, texts: Iterable[str]) -> dict[str, int]:
-        """Return the known counts of texts, given by their hashes."""
+        """Return the known counts of texts, given by their hashes, and note that they were used."""
         found: dict[str, int] = {}
         wanted = list(texts)
         if self._database is None or tokenizer is None:
             return found
+        now = int(time.time())
         for start in range(0, len(wanted), _MOST):
             some = wanted[start : start + _MOST]
             marks = ",".join("?" * len(some))
             query = f"select text, tokens from counts where tokenizer = ? and text in ({marks})"
             with suppress(sqlite3.Error):
                 found |= dict(self._database.execute(query, [tokenizer, *some]).fetchall())
+            touch = (
+                f"update counts set used = ? where used < ? and tokenizer = ? and text in ({marks})"
+            )
+            with suppress(sqlite3.Error), self._database:
+                self._database.execute(touch, [now, now - _DAY, tokenizer, *some])
         return found
 
     def write(self, tokenizer: str | None, counts: Mapping[str, int]) -> None:
-        """Keep counts; those that are asked for again stay."""
+        """Keep counts."""
         if self._database is None or tokenizer is None:
             return
         now = int(time.time())

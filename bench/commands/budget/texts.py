@@ -94,14 +94,16 @@ def collect(groups: Mapping[str, Group], folder: Path, base: Base | None) -> Mat
     members = {name: _Members(group) for name, group in groups.items()}
 
     def groups_of(*paths: str) -> tuple[str, ...]:
-        return tuple(n for n, group in members.items() if any(group.has(p) for p in paths))
+        # every path is tried, since a pattern that matches one has matched
+        found = {name: [group.has(path) for path in paths] for name, group in members.items()}
+        return tuple(name for name, hits in found.items() if any(hits))
 
     left_out = {p: why for p, why in here.items() if why is not None and groups_of(p)}
     present = {path for path, why in here.items() if why is None}
     wanted = [
         (path, former, inside)
         for path, former in _paired(present, base)
-        if (inside := groups_of(*{path, former or path}))
+        if (inside := groups_of(path, former or path))
     ]
     contents = base.read(one for _, one, _ in wanted if one is not None) if base else {}
     pairs = [

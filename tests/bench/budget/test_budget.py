@@ -125,6 +125,27 @@ def test_growth_against_a_commit(repository: Path) -> None:
     )
 
 
+def test_a_rename_between_two_patterns_matches_both(repository: Path) -> None:
+    git("mv", "prompts/a.md", "prompts/z.md")
+    files = ["prompts/a.md", "prompts/z.md"]
+    groups = {"prompts": {"files": files, "whole": {"growth_tokens": 0}}}
+    assert checked("--base", "HEAD", exit_code=0, groups=groups)["problems"] == []
+
+
+def test_a_budget_in_a_folder_of_the_repository(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository / "prompts")
+    budget = {**BUDGET, "groups": {"all": {"files": "**/*.md", "each": {"growth_tokens": 9}}}}
+    write("tokbench-budget.yaml", json.dumps(budget))
+    write("deep/b.md", "b" * 210)
+    git("mv", "c.md", "deep/c.md")
+    found = checked("--base", "HEAD", exit_code=1)
+    assert exceeded(found) == [("file", "deep/b.md", "growth_tokens", 10)]
+    states = {one["file"]: one["status"] for one in found["files"]}
+    assert states == {"a.md": "same", "deep/b.md": "changed", "deep/c.md": "renamed"}
+
+
 def test_the_base_is_where_the_branch_left(repository: Path) -> None:
     """What main gained meanwhile is not growth of the branch."""
     git("switch", "-q", "-c", "branch")
@@ -218,9 +239,10 @@ def test_no_program_of_the_repository_is_run(repository: Path) -> None:
     """Neither a diff driver, nor a monitor, nor a hook."""
     write("driver", "#!/bin/sh\ntouch was-run\n")
     Path("driver").chmod(0o755)
-    for key in ("core.fsmonitor", "diff.external", "diff.bad.textconv", "diff.bad.command"):
+    for key in ("core.fsmonitor", "diff.external", "diff.bad.textconv", "diff.bad.command",
+                "filter.bad.clean", "filter.bad.smudge"):  # fmt: skip
         git("config", key, "./driver")
-    write(".gitattributes", "*.md diff=bad\n")
+    write(".gitattributes", "*.md diff=bad filter=bad\n")
     write("prompts/a.md", "a" * 110)
     checked("--base", "HEAD", exit_code=0, **group(each={"growth_tokens": 10}))
     assert not Path("was-run").exists()
