@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -166,35 +168,10 @@ def _match(
 ) -> None:
     """Search for the smallest vocabulary close to a reference; train it if wanted."""
     from tokbench.bench.commands import match
-    from tokbench.bench.commands import train as command
-    from tokbench.bench.console import ConsoleProgress, result, result_json
-    from tokbench.bench.workers.executors import interruptible
 
     share = match.share(within)
-    with interruptible(), ConsoleProgress(quiet=quiet) as progress:
-        entry = match.largest(command.chosen(config, wanted))
-        doing = command.Doing()
-        with command.interrupting(doing):
-            found = match.match(
-                config,
-                entry,
-                reference=reference,
-                within=share,
-                corpus=corpus,
-                progress=progress,
-                doing=doing,
-            )
-        model = None
-        if found.vocab_size is not None and output is not None:
-            made = match.entry_of(entry, found.vocab_size)
-            [model] = command.run(config, [], progress=progress, output=output, entries=made)
-    if as_json:
-        result_json({**found.to_json(), "model": None if model is None else model.to_json()})
-    else:
-        result(match.render(found))
-        if model is not None:
-            result(f"\n{command.render(model)}")
-    sys.exit(1 if found.vocab_size is None else 0)
+    search = partial(match.match, config, reference=reference, within=share, corpus=corpus)
+    _search(config, wanted, search, match.render, output, quiet=quiet, as_json=as_json)
 
 
 def _premium(
@@ -208,19 +185,51 @@ def _premium(
     as_json: bool,
 ) -> None:
     """Search for the vocabulary from which on all languages meet their targets; train it if wanted."""
-    from tokbench.bench.commands import match, targets
+    from tokbench.bench.commands import targets
+
+    targets.targets(premiums)
+    search = partial(targets.search, config, wanted=premiums, corpus=corpus)
+    _search(config, wanted, search, targets.render, output, quiet=quiet, as_json=as_json)
+
+
+class SizeFound(Protocol):
+    """What a search for a vocabulary found."""
+
+    @property
+    def vocab_size(self) -> int | None:
+        """Entries; None where no size will do."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+
+
+S = TypeVar("S", bound=SizeFound)
+
+
+def _search(
+    config: Config,
+    wanted: tuple[str, ...],
+    search: Callable[..., S],
+    render: Callable[[S], str],
+    output: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Search for a vocabulary, train it into `output` if that is given, and print both.
+
+    `search` takes the largest entry, `progress` and `doing`.
+    """
+    from tokbench.bench.commands import match
     from tokbench.bench.commands import train as command
     from tokbench.bench.console import ConsoleProgress, result, result_json
     from tokbench.bench.workers.executors import interruptible
 
-    targets.targets(premiums)
     with interruptible(), ConsoleProgress(quiet=quiet) as progress:
         entry = match.largest(command.chosen(config, wanted))
         doing = command.Doing()
         with command.interrupting(doing):
-            found = targets.search(
-                config, entry, wanted=premiums, corpus=corpus, progress=progress, doing=doing
-            )
+            found = search(entry, progress=progress, doing=doing)
         model = None
         if found.vocab_size is not None and output is not None:
             made = match.entry_of(entry, found.vocab_size)
@@ -228,7 +237,7 @@ def _premium(
     if as_json:
         result_json({**found.to_json(), "model": None if model is None else model.to_json()})
     else:
-        result(targets.render(found))
+        result(render(found))
         if model is not None:
             result(f"\n{command.render(model)}")
     sys.exit(1 if found.vocab_size is None else 0)
