@@ -27,7 +27,8 @@ from tokbench.reports.sections.morphology import morphology_section
 from tokbench.reports.sections.robustness import robustness_section
 from tokbench.reports.sections.speed import speed_section
 from tokbench.reports.sections.usage_of_entries import entry_usage_section
-from tokbench.reports.view import View, verdicts, view_of
+from tokbench.reports.verdicts import verdicts
+from tokbench.reports.view import View, view_of
 
 
 class Detail(ReportPlugin):

@@ -18,7 +18,8 @@ from tokbench.reports.brief.pictures import pictures
 from tokbench.reports.brief.speed import speed_section
 from tokbench.reports.brief.survival import survival_section
 from tokbench.reports.sections import survival
-from tokbench.reports.view import View, verdicts, view_of
+from tokbench.reports.verdicts import verdicts
+from tokbench.reports.view import View, view_of
 
 
 class Markdown(ReportPlugin):

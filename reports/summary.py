@@ -10,7 +10,8 @@ from tokbench.bench.results.report import Lookup, ScreenPlugin
 from tokbench.bench.results.run_folder import Results
 from tokbench.reports.terminal.lookup import looked_up, lookup
 from tokbench.reports.terminal.overview import overview, standings_of
-from tokbench.reports.view import verdicts, view_of
+from tokbench.reports.verdicts import verdicts
+from tokbench.reports.view import view_of
 
 
 class Summary(ScreenPlugin):

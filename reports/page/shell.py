@@ -17,14 +17,8 @@ from tokbench.reports.page.data import draws_of, payload, script_json
 from tokbench.reports.page.document import inline_file, source_hash, template
 from tokbench.reports.page.figures import figures
 from tokbench.reports.page.texts import texts_of
-from tokbench.reports.view import (
-    TokenizerSummary,
-    View,
-    first_in,
-    median_premium,
-    summarize,
-    verdicts,
-)
+from tokbench.reports.verdicts import verdicts
+from tokbench.reports.view import TokenizerSummary, View, first_in, median_premium, summarize
 
 SECTIONS = (
     ("answer", "Answer"),

@@ -12,7 +12,8 @@ from tokbench.bench.markup import markdown_table as table
 from tokbench.reports.mix import order
 from tokbench.reports.sections.speed import untimed
 from tokbench.reports.tables import folded
-from tokbench.reports.view import Row, View, matched_special
+from tokbench.reports.verdicts import matched_special
+from tokbench.reports.view import Row, View
 
 
 def skipped_section(view: View) -> Iterator[str]:

@@ -13,6 +13,7 @@ from tokbench.reports.marks import explained, marks_of
 from tokbench.reports.mix import Mix, answer, focus_of, mix_for, mix_of, order
 from tokbench.reports.sections.conformance import WRONG, mark_explained, not_right
 from tokbench.reports.terminal.layout import ScreenColumn, lay, wrapped
+from tokbench.reports.verdicts import verdicts
 from tokbench.reports.view import (
     ONE_BATCH,
     TokenizerSummary,
@@ -20,7 +21,6 @@ from tokbench.reports.view import (
     first_in,
     median_premium,
     summarize,
-    verdicts,
 )
 
 Lines = Iterator[Sequence[Painted]]

@@ -13,7 +13,8 @@ import pytest
 from tokbench.bench.results.report import render_reports
 from tokbench.bench.results.run_folder import load_results
 from tokbench.bench.run.runner import RunOutcome
-from tokbench.reports.view import View, summarize, verdicts
+from tokbench.reports.verdicts import verdicts
+from tokbench.reports.view import View, summarize
 
 Measure = Callable[..., RunOutcome]
 markdown_it = pytest.importorskip("markdown_it", reason="rich brings markdown-it-py")
