@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -202,10 +203,12 @@ def _lost(view: View, corpus: str, tokenizer: str, cause: str, languages: Sequen
 EDGES = np.geomspace(0.5, 2, BINS + 1)
 
 
+@lru_cache(maxsize=256)
 def spreads(view: View, corpus: str, tokenizer: str) -> npt.NDArray[np.int64]:
     """Return documents by bytes per token ÷ that of their language, shape (languages, bins).
 
-    The bins are between `EDGES`; values beyond the ends are in the first and last one.
+    The bins are between `EDGES`; values beyond the ends are in the first and last one. What was
+    read last is kept: a chart and the page's data show the same.
     """
     found = counts_of(view, tokenizer, corpus)
     counts = np.zeros((len(view.languages(corpus)), BINS), np.int64)

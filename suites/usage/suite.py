@@ -150,15 +150,14 @@ class Usage(TokenizerSuite):
         vocabulary = subject.tokenizer.vocabulary
         seen = merged([cell.tally for cell in cells])[0].tolist() if cells else []
         possible = glitches.candidates(vocabulary, seen, shortest=self.shortest)
-        own = subject.ids(list(possible.values()))
+        reached = _reached(subject, possible)
         # some put a space of their own before a text
-        bare = subject.ids([text.removeprefix(" ") for text in possible.values()])
-        answers = zip(possible.items(), own, bare, strict=True)
-        reached = {i: text for (i, text), *ids in answers if (i,) in ids}
+        bare = {i: t[1:] for i, t in possible.items() if t[0] == " " and i not in reached}
+        found = reached | _reached(subject, bare)
         yield row(
             subject.key,
             GLITCH_CANDIDATES,
-            len(reached),
+            len(found),
             n=vocabulary.n_entries,
             unit="entries",
             params={
@@ -166,8 +165,8 @@ class Usage(TokenizerSuite):
                 "bytes": int(sum(cell.tally.total("bytes") for cell in cells)),
             },
         )
-        if reached:
-            yield self._glitch_note(subject, reached)
+        if found:
+            yield self._glitch_note(subject, {i: t for i, t in possible.items() if i in found})
 
     def _glitch_note(self, subject: Subject, reached: Mapping[int, str]) -> Finding:
         norms, failed = None, None
@@ -228,6 +227,12 @@ class Usage(TokenizerSuite):
             f"{', '.join(map(ascii, texts[:3]))}",
             data=data,
         )
+
+
+def _reached(subject: Subject, texts: Mapping[int, str]) -> set[int]:
+    """Return the entries that encoding their text gives."""
+    answers = zip(texts, subject.ids(list(texts.values())), strict=True)
+    return {i for i, ids in answers if ids == (i,)}
 
 
 def _by_corpus(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
