@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import Any
 
@@ -17,7 +17,7 @@ from tokbench.reports.view import View
 
 def failed_section(view: View) -> Iterator[str]:
     """Yield what failed or was refused, each reason once; nothing where all went well."""
-    lines = [*failed_cells(view), *_in_short(refusals(view)), *_refused_premiums(view)]
+    lines = [*failed_cells(view), *refusals(view, most=MOST_ALIKE), *_refused_premiums(view)]
     lines += conformance_failures(view)
     if lines:
         yield "## What failed or was refused"
@@ -25,22 +25,7 @@ def failed_section(view: View) -> Iterator[str]:
 
 
 MOST_ALIKE = 3
-"""Lines that begin and go on alike; of more, only the first is written."""
-
-
-def _in_short(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines; of many that differ in language and figures only, the first and their number."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for line in lines:
-        where, _, said = line.partition(": ")
-        corpus = where.rpartition(" ")[0] or where
-        groups.setdefault((corpus, said.partition(":")[0]), []).append(line)
-    for alike in groups.values():
-        if len(alike) <= MOST_ALIKE:
-            yield from alike
-        else:
-            more = plural(len(alike) - 1, "more line")
-            yield f"{alike[0]} ({more} of this kind in `detail.md`)"
+"""Refusals of one kind; of more, only the first is written."""
 
 
 def _refused_premiums(view: View) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tokbench.bench.config.yaml_file import MAPPING
@@ -56,21 +56,38 @@ def _shown(value: float | None, per: float) -> str:
     return "unknown" if value is None else f"{value / per:,.1f}"
 
 
-def refusals(view: View) -> Iterator[str]:
+def refusals(view: View, most: int | None = None) -> Iterator[str]:
     """Yield refusals, and what stopped a suite: equal messages once.
 
-    Failures of the run itself are those of its cells; those of timing have lines of their own.
+    Of more than `most` of a tokenizer, corpus and reason, only the first and their number. Failures
+    of the run itself are those of its cells; those of timing have lines of their own.
     """
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for finding in view.findings:
         stopped = finding["kind"] in ("warning", "failure") and finding["suite"] not in _ELSEWHERE
         if stopped or finding["kind"] == "refusal":
             key = finding["tokenizer"] or "", finding["message"]
-            place = " ".join(filter(None, (finding["corpus"], finding["language"])))
-            groups.setdefault(key, []).append(place or f"suite {finding['suite']}")
-    for (tokenizer, message), places in groups.items():
-        where = " on ".join(filter(None, (tokenizer, listed(places, most=3))))
-        yield f"{escape(where)}: {escape(message)}"
+            groups.setdefault(key, []).append(finding)
+    kinds: dict[tuple[str, ...], list[list[Row]]] = {}
+    for alike in groups.values():
+        kind = tuple(str(alike[0][name]) for name in ("suite", "tokenizer", "corpus", "reason"))
+        kinds.setdefault(kind, []).append(alike)
+    for lines in kinds.values():
+        if most is None or len(lines) <= most:
+            yield from map(_refusal, lines)
+        else:
+            more = plural(len(lines) - 1, "more line")
+            yield f"{_refusal(lines[0])} ({more} of this kind in `detail.md`)"
+
+
+def _refusal(alike: Sequence[Row]) -> str:
+    """Write one message, and where it was said."""
+    places = [
+        " ".join(filter(None, (one["corpus"], one["language"]))) or f"suite {one['suite']}"
+        for one in alike
+    ]
+    where = " on ".join(filter(None, (alike[0]["tokenizer"], listed(places, most=3))))
+    return f"{escape(where)}: {escape(alike[0]['message'])}"
 
 
 _ELSEWHERE = ("run", "throughput")

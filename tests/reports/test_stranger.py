@@ -131,3 +131,33 @@ def test_how_to_reproduce_it(run: Results, page: str) -> None:
     assert "tokbench run" in text
     assert run.run["digest"][:16] in text
     assert "parallel: true" in text
+
+
+def test_alike_refusals_are_one_line_here_and_all_in_detail(
+    measure: Callable[..., RunOutcome],
+) -> None:
+    languages = ["en", "de", "fr", "it", "es"]
+    corpus = {"source": "files", "path": "{language}.jsonl", "languages": languages, "id": "id"}
+    run = measure(
+        {
+            "corpora": {"texts": corpus},
+            "tokenizers": {"lossy": {"type": "toy_pieces", "pieces": ["the"], "lowercase": True}},
+            "suites": ["efficiency", "fidelity"],
+            "reports": ["markdown", "detail"],
+        },
+        {
+            f"{language}.jsonl": [
+                {"id": f"{language}-1", "text": "The cat"},
+                {"id": f"{language}-2", "text": "the cat"},
+            ]
+            for language in languages
+        },
+    )
+    said = "different texts have the same ids"
+    brief, detail = (
+        (run.results.folder / name).read_text(encoding="utf-8").splitlines()
+        for name in ("report.md", "detail.md")
+    )
+    assert len([line for line in detail if said in line]) == len(languages)
+    (line,) = [line for line in brief if said in line]
+    assert line.endswith("(4 more lines of this kind in `detail.md`)")
